@@ -1,0 +1,42 @@
+# o3_module(NAME SOURCES ... DEPS other modules ... LINK external libraries ...)
+#   one static library per folder of src/; DEPS is the same list the lint checks.
+# o3_test(NAME SOURCES ... DEPS ... [LABELS ...]) one GoogleTest program per module.
+include(GNUInstallDirs)
+
+add_library(o3_flags INTERFACE)
+target_include_directories(o3_flags INTERFACE "${PROJECT_SOURCE_DIR}/src")
+target_compile_options(o3_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
+  -fno-math-errno -ffp-contract=off -fno-omit-frame-pointer)
+if(O3_SANITIZE)
+  target_compile_options(o3_flags INTERFACE -fsanitize=${O3_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(o3_flags INTERFACE -fsanitize=${O3_SANITIZE})
+endif()
+if(O3_BUILD_FUZZERS)
+  target_compile_options(o3_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+function(o3_module name)
+  cmake_parse_arguments(M "" "" "SOURCES;DEPS;LINK" ${ARGN})
+  add_library(o3_${name} STATIC ${M_SOURCES})
+  add_library(o3::${name} ALIAS o3_${name})
+  target_link_libraries(o3_${name} PUBLIC o3_flags ${M_LINK})
+  foreach(dep IN LISTS M_DEPS)
+    target_link_libraries(o3_${name} PUBLIC o3::${dep})
+  endforeach()
+endfunction()
+
+function(o3_test name)
+  cmake_parse_arguments(T "" "" "SOURCES;DEPS;LINK;LABELS" ${ARGN})
+  if(NOT O3_BUILD_TESTS)
+    return()
+  endif()
+  add_executable(${name} ${T_SOURCES})
+  target_link_libraries(${name} PRIVATE o3_flags GTest::gtest_main ${T_LINK})
+  foreach(dep IN LISTS T_DEPS)
+    target_link_libraries(${name} PRIVATE o3::${dep})
+  endforeach()
+  target_compile_definitions(${name} PRIVATE O3_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT 600)
+endfunction()

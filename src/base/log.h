@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Process log on standard error (spdlog). Never logs prompts, answers or secrets.
+#pragma once
+
+#include <spdlog/spdlog.h>
+
+#include <string_view>
+
+namespace o3::log {
+
+// Sets format and level ("debug", "info", "warn", "error"); call once from main().
+void init(std::string_view level);
+
+using spdlog::debug;
+using spdlog::error;
+using spdlog::info;
+using spdlog::warn;
+
+}  // namespace o3::log

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Row-wise glue between the matrix products. All tensors F32 unless said otherwise.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "kernels/exec.h"
+
+namespace o3::kernels {
+
+// out[n, d] = x[n, d] / sqrt(mean(x^2) + eps) * weight[d]; the sum of squares is taken in double
+// or in FP32 pairwise. out may be x.
+void rms_norm(TensorView x, TensorView weight, float eps, TensorView out, ExecCtx& ctx);
+
+// out[n, f] = silu(gate_up[n, 0:f]) * gate_up[n, f:2f]  (SwiGLU, Shazeer 2020)
+void swiglu(TensorView gate_up, TensorView out, ExecCtx& ctx);
+
+// out[n, d] = table[ids[n], :] dequantised; table of any supported dtype, [vocab, d].
+// ids must be in range (checked by the caller once, at admission).
+void embed(TensorView table, std::span<const int32_t> ids, TensorView out, ExecCtx& ctx);
+
+// dst[0:elements] = the dequantised values of one packed row.
+void dequantize_row(DType dtype, const std::byte* src, float* dst, int64_t elements) noexcept;
+
+}  // namespace o3::kernels

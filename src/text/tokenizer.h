@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text <-> token ids. A tokenizer is immutable after construction and safe to share.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+
+namespace o3::text {
+
+// A piece of prompt text with its origin. Only template-owned text may become control (special or
+// added) tokens; ordinary BPE runs over the concatenation as if unmarked.
+struct Segment {
+  std::string text;
+  bool trusted = false;  // owned by the template (or by the operator), not by a message's author
+};
+
+enum class SpecialTokens : uint8_t {
+  kParse,  // texts of added tokens become those tokens
+  kPlain,  // everything is ordinary text
+};
+
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  virtual int32_t vocabulary_size() const noexcept = 0;
+  virtual std::optional<Token> bos() const noexcept = 0;
+  virtual std::optional<Token> eos() const noexcept = 0;
+  virtual bool adds_bos() const noexcept = 0;
+  virtual bool is_control(Token token) const noexcept = 0;  // special or added
+  virtual std::optional<Token> find(
+      std::string_view piece_text) const = 0;  // exact vocabulary entry
+
+  // Adds no BOS/EOS. Ill-formed UTF-8 is taken as U+FFFD per maximal subpart.
+  virtual std::vector<Token> encode(std::string_view text, SpecialTokens specials) const = 0;
+  // Control tokens arise only where their whole text lies in trusted characters.
+  virtual std::vector<Token> encode(std::span<const Segment> segments) const = 0;
+
+  // Raw bytes of one token (may be part of a code point). Control tokens give their text when
+  // `show_control`, else nothing. Out-of-range ids give nothing.
+  virtual std::string_view bytes(Token token, bool show_control) const noexcept = 0;
+};
+
+// Whole-sequence decode; ill-formed bytes become one U+FFFD per maximal subpart (Unicode 3.9).
+std::string decode(const Tokenizer& tokenizer, std::span<const Token> tokens, bool show_control);
+
+}  // namespace o3::text
