@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/exit_code.h"
+
+#include <cstdio>
+
+namespace o3::app {
+
+ExitCode exit_code_for(Code code) noexcept {
+  switch (code) {
+    case Code::kInvalid:
+    case Code::kUnsupported:
+    case Code::kNotFound:
+    case Code::kTooLong:
+      return ExitCode::kBadInput;
+    case Code::kUnauthenticated:
+    case Code::kDenied:
+    case Code::kConflict:
+    case Code::kExhausted:
+    case Code::kUnavailable:
+    case Code::kDeadline:
+      return ExitCode::kEnvironment;
+    case Code::kCancelled:
+      return ExitCode::kInterrupted;
+    case Code::kInternal:
+      return ExitCode::kFailed;
+  }
+  return ExitCode::kFailed;
+}
+
+ExitCode report(const Error& error) {
+  if (error.param.empty()) {
+    std::fprintf(stderr, "error: %s\n", error.message.c_str());
+  } else {
+    std::fprintf(stderr, "error: %s (%s)\n", error.message.c_str(), error.param.c_str());
+  }
+  return exit_code_for(error.code);
+}
+
+}  // namespace o3::app
