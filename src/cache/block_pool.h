@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pool of equal pages. A page moves between sequences by moving its id; nothing is allocated or
-// freed on the request path.
+// One pool of equal pages. A page moves between sequences by moving its id; no pool memory is
+// allocated or freed on the request path.
 #pragma once
 
 #include <cstdint>
@@ -27,36 +27,43 @@ class BlockLease {
   BlockLease& operator=(const BlockLease&) = delete;
   ~BlockLease() { release(); }
 
-  std::span<const uint32_t> ids() const noexcept { return ids_; }
+  std::span<const uint32_t> ids() const noexcept { return ids_; }  // in the order they were taken
   size_t size() const noexcept { return ids_.size(); }
-  void append(BlockLease&& more);  // same pool
-  void release() noexcept;         // returns all pages now
+  void reserve(size_t pages) { ids_.reserve(pages); }  // room for ids; takes no page
+  void append(BlockLease&& more);                      // same pool
+  void release() noexcept;                             // returns all pages now
 
  private:
   friend class BlockPool;
-  BlockLease(BlockPool& pool, std::vector<uint32_t> ids) noexcept
-      : pool_(&pool), ids_(std::move(ids)) {}
 
-  BlockPool* pool_ = nullptr;
+  BlockPool* pool_ = nullptr;  // null while the lease never held a page
   std::vector<uint32_t> ids_;
 };
 
-// Engine thread only, but for the counters, which any thread may read.
+// Engine thread only, but for the counters, which any thread may read. Taking or returning a page
+// is O(1).
 class BlockPool {
  public:
+  // All pages are one allocation of the backend (MemTag::kKv). kInvalid for an empty layout or no
+  // blocks; kExhausted when the memory is not there.
   static Result<std::unique_ptr<BlockPool>> create(device::Backend& backend, PageLayout layout,
                                                    uint32_t blocks);
   ~BlockPool();
+  BlockPool(const BlockPool&) = delete;
+  BlockPool& operator=(const BlockPool&) = delete;
 
   // n pages, or kExhausted and nothing taken.
   Result<BlockLease> take(uint32_t n);
+  // The same, added to the end of a lease of this pool (or an empty one).
+  Result<void> extend(BlockLease& lease, uint32_t n);
 
   uint32_t free_blocks() const noexcept;
   uint32_t total_blocks() const noexcept;
   const PageLayout& layout() const noexcept;
   std::byte* data() const noexcept;  // page i starts at data() + i * layout().page_bytes
 
-  // Every page is free exactly once or leased exactly once; kInternal says which is not.
+  // Every page is free exactly once or leased exactly once; kInternal says which is not. O(pages).
+  // (A page in two leases shows itself when it is returned twice, which aborts.)
   Result<void> check_integrity() const;
 
  private:
