@@ -67,8 +67,8 @@ Result<std::unique_ptr<BlockPool>> BlockPool::create(device::Backend& backend, P
   for (uint32_t id = blocks; id-- > 0;) state->free.push_back(id);  // page 0 is taken first
   state->leased.assign(blocks, 0);
   state->free_count.store(blocks, std::memory_order_relaxed);
-  return std::unique_ptr<BlockPool>(
-      new BlockPool(std::move(state)));  // NOLINT: private constructor
+  std::unique_ptr<BlockPool> pool(new BlockPool(std::move(state)));
+  return pool;
 }
 
 Result<BlockLease> BlockPool::take(uint32_t n) {
