@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Internal to GgufFile: reads the structure from untrusted bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "artifact/gguf/gguf_file.h"
+#include "base/result.h"
+
+namespace o3::artifact {
+
+// A name from the file made fit for a message: control and non-ASCII bytes escaped, cut at 80.
+std::string printable(std::string_view text);
+
+class GgufParser {
+ public:
+  explicit GgufParser(GgufFile& file) : file_(file), bytes_(file.bytes_) {}
+  Result<void> run();
+
+ private:
+  size_t left() const noexcept { return bytes_.size() - at_; }
+  Result<std::span<const std::byte>> take(uint64_t count, std::string_view what);
+  template <class T>
+  Result<T> read(std::string_view what) {
+    O3_ASSIGN(const std::span<const std::byte> raw, take(sizeof(T), what));
+    T value{};
+    std::memcpy(&value, raw.data(), sizeof value);
+    return value;
+  }
+  Result<std::string_view> read_string(uint64_t limit, std::string_view what);
+
+  Result<void> read_version();
+  Result<void> read_entry();
+  Result<GgufType> read_type(std::string_view key);
+  Result<GgufValue> read_value(GgufType type, std::string_view key);
+  Result<GgufValue> read_array(std::string_view key);
+  Result<void> read_alignment();
+  Result<void> read_tensor();
+  Result<void> read_shape(GgufTensor& tensor);
+  Result<void> set_dtype(GgufTensor& tensor, uint32_t number);
+  Result<void> place_tensors();
+  Result<void> index_keys();
+  Result<void> index_tensors();
+  Result<void> check_overlap() const;
+
+  Error damaged(std::string message, std::string_view param = {}) const;
+  Error beyond_us(std::string message, std::string_view param = {}) const;
+
+  GgufFile& file_;
+  std::span<const std::byte> bytes_;
+  size_t at_ = 0;
+};
+
+}  // namespace o3::artifact

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builds a GGUF file (version 3, little-endian). For tests and converters: the caller supplies
+// sensible input, nothing is checked against a specification here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "artifact/gguf/gguf_value.h"
+#include "base/result.h"
+#include "device/dtype.h"
+
+namespace o3::artifact {
+
+class GgufWriter {
+ public:
+  explicit GgufWriter(uint32_t alignment = 32) : alignment_(alignment) {}
+
+  void add(std::string_view key, std::string_view value);
+  // bool and the fixed-size number types.
+  template <class T>
+  void add_scalar(std::string_view key, T value) {
+    begin_entry(key, type_of<T>());
+    put(value);
+  }
+  template <class T>
+  void add_array(std::string_view key, std::span<const T> values) {
+    begin_array(key, type_of<T>(), values.size());
+    for (const T& value : values) put(value);
+  }
+  void add_array(std::string_view key, std::span<const std::string> values);
+
+  // shape in PyTorch order; `data` is copied by build(), so it must live until then.
+  void add_tensor(std::string_view name, device::DType dtype, std::span<const int64_t> shape,
+                  std::span<const std::byte> data);
+
+  std::vector<std::byte> build() const;
+  // Writes PATH.partial, syncs it and renames it to PATH, so that a reader never sees half a file.
+  Result<void> write(const std::filesystem::path& path) const;
+
+ private:
+  struct Tensor {
+    std::string name;
+    device::DType dtype;
+    std::vector<int64_t> shape;
+    std::span<const std::byte> data;
+  };
+
+  template <class T>
+  static constexpr GgufType type_of();
+  template <class T>
+  void put(const T& value) {
+    const auto raw = std::as_bytes(std::span(&value, 1));
+    entries_.insert(entries_.end(), raw.begin(), raw.end());
+  }
+  void put_string(std::string_view text);
+  void begin_entry(std::string_view key, GgufType type);
+  void begin_array(std::string_view key, GgufType element, uint64_t count);
+
+  uint32_t alignment_;
+  uint64_t count_ = 0;
+  std::vector<std::byte> entries_;
+  std::vector<Tensor> tensors_;
+};
+
+template <class T>
+constexpr GgufType GgufWriter::type_of() {
+  if constexpr (std::is_same_v<T, bool>) return GgufType::kBool;
+  if constexpr (std::is_same_v<T, uint8_t>) return GgufType::kU8;
+  if constexpr (std::is_same_v<T, int8_t>) return GgufType::kI8;
+  if constexpr (std::is_same_v<T, uint16_t>) return GgufType::kU16;
+  if constexpr (std::is_same_v<T, int16_t>) return GgufType::kI16;
+  if constexpr (std::is_same_v<T, uint32_t>) return GgufType::kU32;
+  if constexpr (std::is_same_v<T, int32_t>) return GgufType::kI32;
+  if constexpr (std::is_same_v<T, uint64_t>) return GgufType::kU64;
+  if constexpr (std::is_same_v<T, int64_t>) return GgufType::kI64;
+  if constexpr (std::is_same_v<T, float>) return GgufType::kF32;
+  if constexpr (std::is_same_v<T, double>) return GgufType::kF64;
+}
+
+}  // namespace o3::artifact

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <utility>
+
+#include "base/result.h"
+
+namespace o3::artifact {
+
+// A whole regular file mapped read-only; unmapped by the destructor. Pages become resident only
+// when read, and the kernel may drop them again. The size is taken once, at open: a file that
+// another process truncates afterwards raises SIGBUS, so model files are replaced by rename, never
+// rewritten in place.
+class MappedFile {
+ public:
+  // kNotFound, kDenied (permissions), kInvalid (a directory, a device, an empty file).
+  static Result<MappedFile> open(const std::filesystem::path& path);
+
+  MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
+  MappedFile& operator=(MappedFile&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
+
+ private:
+  MappedFile(const std::byte* data, size_t size) noexcept : data_(data), size_(size) {}
+
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace o3::artifact
