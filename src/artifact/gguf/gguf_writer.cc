@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <system_error>
 
@@ -15,8 +16,10 @@ namespace o3::artifact {
 namespace {
 
 void append(std::vector<std::byte>& out, const void* data, size_t bytes) {
-  const auto* raw = static_cast<const std::byte*>(data);
-  out.insert(out.end(), raw, raw + bytes);
+  if (bytes == 0) return;  // memcpy wants real pointers
+  const size_t at = out.size();
+  out.resize(at + bytes);
+  std::memcpy(out.data() + at, data, bytes);
 }
 
 template <class T>
@@ -34,6 +37,10 @@ void pad(std::vector<std::byte>& out, uint32_t alignment) {
 }
 
 }  // namespace
+
+void GgufWriter::put_raw(const void* data, size_t bytes) {
+  append(entries_, data, bytes);
+}
 
 void GgufWriter::put_string(std::string_view text) {
   append_string(entries_, text);
@@ -72,7 +79,7 @@ std::vector<std::byte> GgufWriter::build() const {
   append(out, uint32_t{3});
   append(out, static_cast<uint64_t>(tensors_.size()));
   append(out, count_);
-  out.insert(out.end(), entries_.begin(), entries_.end());
+  append(out, entries_.data(), entries_.size());
   uint64_t offset = 0;
   for (const Tensor& tensor : tensors_) {
     append_string(out, tensor.name);

@@ -56,9 +56,9 @@ class GgufWriter {
   static constexpr GgufType type_of();
   template <class T>
   void put(const T& value) {
-    const auto raw = std::as_bytes(std::span(&value, 1));
-    entries_.insert(entries_.end(), raw.begin(), raw.end());
+    put_raw(&value, sizeof value);
   }
+  void put_raw(const void* data, size_t bytes);
   void put_string(std::string_view text);
   void begin_entry(std::string_view key, GgufType type);
   void begin_array(std::string_view key, GgufType element, uint64_t count);
