@@ -121,7 +121,7 @@ TEST(Utf8Stream, EveryScalarValuePassesUnchanged) {
 TEST(Utf8Stream, ReplacesAsTheStandardShows) {
   const auto shown = [](std::string_view bytes) {
     std::string out = whole(bytes);
-    for (size_t at = 0; (at = out.find(kFffd)) != std::string::npos;) out.replace(at, 3, ".");
+    for (size_t at = 0; (at = out.find(kFffd)) != std::string::npos;) out.erase(at, 2)[at] = '.';
     return out;
   };
   EXPECT_EQ(shown("\xC0\xAF\xE0\x80\xBF\xF0\x81\x82\x41"), "........A");
@@ -158,7 +158,7 @@ TEST(Utf8Stream, EmitsACodePointWithItsLastByte) {
   stream.push("\xE2\x82", out);
   stream.flush(out);
   stream.flush(out);
-  EXPECT_EQ(out, "\xF0\x9F\x98\x80" + std::string(kFffd));
+  EXPECT_EQ(out, "\xF0\x9F\x98\x80\xEF\xBF\xBD");
 }
 
 }  // namespace
