@@ -21,6 +21,9 @@ void swiglu(TensorView gate_up, TensorView out, ExecCtx& ctx);
 // ids must be in range (checked by the caller once, at admission).
 void embed(TensorView table, std::span<const int32_t> ids, TensorView out, ExecCtx& ctx);
 
+// Whether embed() and dequantize_row() know the dtype: loaders ask before they accept a file.
+bool can_dequantize(DType dtype) noexcept;
+
 // dst[0:elements] = the dequantised values of one packed row.
 void dequantize_row(DType dtype, const std::byte* src, float* dst, int64_t elements) noexcept;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "device/backend.h"
@@ -34,6 +35,7 @@ class CpuBackend final : public Backend {
   void free(std::byte* data, size_t bytes) noexcept override;
 
   CpuOptions options_;
+  std::atomic<size_t> in_use_{0};  // bytes over all tags, for the limit
   ThreadPool threads_;
 };
 

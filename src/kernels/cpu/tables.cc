@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu/tables.h"
+
+#include <array>
+
+#include "base/check.h"
+
+namespace o3::kernels::cpu {
+namespace {
+
+using device::cpu::Isa;
+
+struct RowOpsRow {
+  Isa first_isa;
+  Isa last_isa;
+  RowOps ops;
+};
+constexpr std::array kRowOps{
+    RowOpsRow{Isa::kGeneric,
+              Isa::kAmx,
+              {"rows.generic", generic::rms_norm, generic::swiglu, generic::rope_interleaved,
+               generic::rope_half, generic::to_half}},
+};
+
+bool any_pages(int32_t /*head_dim*/, int32_t /*page_tokens*/) {
+  return true;
+}
+
+struct AttnRow {
+  Isa first_isa;
+  Isa last_isa;
+  bool (*feasible)(int32_t head_dim, int32_t page_tokens);
+  AttnOps ops;
+};
+constexpr std::array kAttention{
+    AttnRow{Isa::kGeneric,
+            Isa::kAmx,
+            any_pages,
+            {"attention.generic", generic::attend_split, generic::merge_split}},
+};
+
+}  // namespace
+
+const RowOps& select_row_ops(Isa isa) noexcept {
+  for (const RowOpsRow& row : kRowOps) {
+    if (isa >= row.first_isa && isa <= row.last_isa) return row.ops;
+  }
+  check_failed(__FILE__, __LINE__, "select_row_ops", "the table ends with a row for every ISA");
+}
+
+const AttnOps& select_attention(Isa isa, int32_t head_dim, int32_t page_tokens) noexcept {
+  for (const AttnRow& row : kAttention) {
+    if (isa < row.first_isa || isa > row.last_isa) continue;
+    if (row.feasible(head_dim, page_tokens)) return row.ops;
+  }
+  check_failed(__FILE__, __LINE__, "select_attention", "the table ends with a row for every shape");
+}
+
+}  // namespace o3::kernels::cpu

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/elementwise.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "kernels/cpu/half.h"
+#include "kernels/ref/ops.h"
+#include "kernels/rope.h"
+#include "kernels/testing/every_isa.h"
+
+namespace o3::kernels {
+namespace {
+
+using testing::random_f32;
+using testing::Rng;
+using testing::Tensor;
+using testing::Workspace;
+
+class RowOps : public testing::EveryIsa {
+ protected:
+  ExecCtx no_workspace() { return ExecCtx{backend(), {}, Compute::kFast}; }
+};
+
+void expect_near(const ref::Matrix& expected, Tensor& actual, double relative, double absolute) {
+  for (int64_t r = 0; r < expected.rows; ++r) {
+    for (int64_t c = 0; c < expected.cols; ++c) {
+      const double want = expected.at(r, c);
+      ASSERT_NEAR(actual.at(r, c), want, relative * std::fabs(want) + absolute)
+          << "row " << r << " column " << c;
+    }
+  }
+}
+
+constexpr int64_t kColumns[] = {1, 7, 16, 33, 64, 576, 1000};
+
+TEST_P(RowOps, RmsNorm) {
+  Rng rng(1);
+  ExecCtx ctx = no_workspace();
+  for (const int64_t d : kColumns) {
+    for (const int64_t rows : {1, 5, 60}) {
+      const Tensor x = random_f32(rng, rows, d, 3.0F, 2);
+      const Tensor weight = random_f32(rng, 1, d);
+      Tensor out(DType::kF32, rows, d, 1);
+      const TensorView w = device::vector_view(weight.view().data, DType::kF32, d);
+      rms_norm(x.view(), w, 1e-5F, out.view(), ctx);
+      const ref::Matrix expected =
+          ref::rms_norm(ref::from_view(x.view()), ref::from_view(weight.view()), 1e-5F);
+      // Three roundings, and the sum's: FP32 in 16 or more lanes stays below 2^-20.
+      expect_near(expected, out, 2e-6, 1e-12);
+      EXPECT_TRUE(out.margin_untouched());
+      rms_norm(x.view(), w, 1e-5F, x.view(), ctx);  // in place
+      for (int64_t r = 0; r < rows; ++r) {
+        ASSERT_EQ(std::memcmp(x.view().row<float>(r), out.view().row<float>(r),
+                              static_cast<size_t>(d) * sizeof(float)),
+                  0);
+      }
+    }
+  }
+}
+
+TEST_P(RowOps, SwiGlu) {
+  Rng rng(2);
+  ExecCtx ctx = no_workspace();
+  for (const int64_t f : kColumns) {
+    Tensor x = random_f32(rng, 9, 2 * f, 4.0F, 3);
+    x.at(0, 0) = 200.0F;   // e^-200 underflows
+    x.at(1, 0) = -200.0F;  // e^200 overflows; silu is 0
+    x.at(2, 0) = -87.0F;
+    Tensor out(DType::kF32, 9, f, 1);
+    swiglu(x.view(), out.view(), ctx);
+    // exp within 2 ulp, one division, two products; and what underflows to zero.
+    expect_near(ref::swiglu(ref::from_view(x.view())), out, 1e-6, 1e-30);
+    EXPECT_TRUE(out.margin_untouched());
+  }
+}
+
+TEST_P(RowOps, Rope) {
+  Rng rng(3);
+  ExecCtx ctx = no_workspace();
+  for (const RopeStyle style : {RopeStyle::kInterleaved, RopeStyle::kHalf}) {
+    for (const int32_t dim : {2, 10, 16, 40, 64}) {
+      const RopeParams params{.dim = dim, .base = 1e5, .style = style, .max_positions = 4000};
+      const RopeTable table = make_rope_table(params);
+      const Tensor x = random_f32(rng, 4, 3 * 64, 1.0F, 4);
+      const std::vector<Position> positions{{0, 0, 0}, {1, 1, 1}, {77, 77, 77}, {3999, 3999, 3999}};
+      const ref::Matrix expected = ref::rope(params, positions, ref::from_view(x.view()), 2, 64);
+      rope(table, positions, x.view(), 2, 64, ctx);
+      Tensor out = x;
+      // Two products, a sum and the rounded table, of values up to 5.
+      expect_near(expected, out, 0, 2e-6);
+    }
+  }
+}
+
+TEST_P(RowOps, EmbedEveryDtype) {
+  Rng rng(4);
+  ExecCtx ctx = no_workspace();
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kQ4_0, DType::kQ4_1,
+                            DType::kQ5_0, DType::kQ5_1, DType::kQ8_0}) {
+    ASSERT_TRUE(can_dequantize(dtype));
+    const Tensor table = testing::random_weights(rng, dtype, 50, 96);
+    const std::vector<int32_t> ids{49, 0, 7, 7};
+    Tensor out(DType::kF32, 4, 96, 1);
+    embed(table.view(), ids, out.view(), ctx);
+    const ref::Matrix expected = ref::from_view(table.view());
+    for (int64_t r = 0; r < 4; ++r) {
+      for (int64_t c = 0; c < 96; ++c) ASSERT_EQ(out.at(r, c), expected.at(ids[r], c));
+    }
+  }
+  EXPECT_FALSE(can_dequantize(DType::kQ2_K));
+}
+
+O3_FOR_EVERY_ISA(RowOps);
+
+TEST(Half, EveryValueRoundTrips) {
+  for (uint32_t bits = 0; bits <= 0xffff; ++bits) {
+    const float value = cpu::half_to_float(static_cast<uint16_t>(bits));
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(cpu::half_to_float(cpu::float_to_half(value))));
+    } else {
+      ASSERT_EQ(cpu::float_to_half(value), bits);
+    }
+  }
+}
+
+TEST(Half, RoundsToNearestEven) {
+  EXPECT_EQ(cpu::half_to_float(0x3c00), 1.0F);
+  EXPECT_EQ(cpu::half_to_float(0x0001), 0x1p-24F);
+  EXPECT_EQ(cpu::half_to_float(0x7bff), 65504.0F);
+  EXPECT_TRUE(std::isinf(cpu::half_to_float(0x7c00)));
+  EXPECT_EQ(cpu::float_to_half(1.0F + 0x1p-11F), 0x3c00);  // tie: down to even
+  EXPECT_EQ(cpu::float_to_half(1.0F + 0x3p-11F), 0x3c02);  // tie: up to even
+  EXPECT_EQ(cpu::float_to_half(1.0F + 0x1p-11F + 0x1p-20F), 0x3c01);
+  EXPECT_EQ(cpu::float_to_half(65519.0F), 0x7bff);
+  EXPECT_EQ(cpu::float_to_half(65520.0F), 0x7c00);
+  EXPECT_EQ(cpu::float_to_half(0x1p-25F), 0x0000);  // tie: down to even
+  EXPECT_EQ(cpu::float_to_half(0x3p-25F), 0x0002);
+  EXPECT_EQ(cpu::float_to_half(-0x1p-24F), 0x8001);
+}
+
+// Blocks written out by hand from the format's description.
+TEST(Dequantize, KnownBlocks) {
+  std::vector<std::byte> q4_1(20, std::byte{0xa3});
+  const uint16_t d = cpu::float_to_half(0.5F);
+  const uint16_t m = cpu::float_to_half(-2.0F);
+  std::memcpy(q4_1.data(), &d, 2);
+  std::memcpy(q4_1.data() + 2, &m, 2);
+  std::vector<float> out(32);
+  dequantize_row(DType::kQ4_1, q4_1.data(), out.data(), 32);
+  for (int i = 0; i < 32; ++i) EXPECT_EQ(out[i], i < 16 ? -0.5F : 3.0F);
+
+  std::vector<std::byte> q8_0(34, std::byte{0xff});
+  std::memcpy(q8_0.data(), &d, 2);
+  q8_0[33] = std::byte{0x80};
+  dequantize_row(DType::kQ8_0, q8_0.data(), out.data(), 32);
+  EXPECT_EQ(out[0], -0.5F);
+  EXPECT_EQ(out[31], -64.0F);
+
+  std::vector<std::byte> q5_0(22, std::byte{0x21});
+  std::memcpy(q5_0.data(), &d, 2);
+  const uint32_t high = 0x00010002;  // elements 1 and 16
+  std::memcpy(q5_0.data() + 2, &high, 4);
+  dequantize_row(DType::kQ5_0, q5_0.data(), out.data(), 32);
+  EXPECT_EQ(out[0], (1 - 16) * 0.5F);
+  EXPECT_EQ(out[1], (17 - 16) * 0.5F);
+  EXPECT_EQ(out[16], (18 - 16) * 0.5F);
+  EXPECT_EQ(out[17], (2 - 16) * 0.5F);
+}
+
+}  // namespace
+}  // namespace o3::kernels

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/linear.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "kernels/ref/ops.h"
+#include "kernels/testing/every_isa.h"
+
+namespace o3::kernels {
+namespace {
+
+using testing::LinearCase;
+using testing::name_of;
+using testing::random_f32;
+using testing::random_weights;
+using testing::Rng;
+using testing::Tensor;
+using testing::Workspace;
+
+class Linear : public testing::EveryIsa {
+ protected:
+  std::unique_ptr<LinearWeights> pack(const Tensor& w, Compute compute) {
+    const std::array parts{w.view()};
+    auto packed = pack_linear(parts, compute, backend());
+    EXPECT_TRUE(packed.ok()) << (packed.ok() ? "" : packed.error().message);
+    return std::move(packed->weights);
+  }
+
+  void multiply(const LinearWeights& w, TensorView x, TensorView y, bool accumulate,
+                Compute compute) {
+    const Workspace workspace(backend(), linear_workspace(w, x.rows(), compute));
+    ExecCtx ctx = context(workspace, compute);
+    linear(w, x, y, accumulate, ctx);
+  }
+};
+
+// Each of `terms` additions and the products before them round once, to 2^-24 of what they handle,
+// which is at most the sum of the terms' magnitudes. d * q and its minimum are terms of their own.
+void expect_close(const ref::Product& expected, Tensor& y, int64_t terms, double magnitude_factor) {
+  const double per_term = static_cast<double>(terms) * 0x1p-24 * magnitude_factor;
+  for (int64_t r = 0; r < expected.y.rows; ++r) {
+    for (int64_t o = 0; o < expected.y.cols; ++o) {
+      const double tolerance = per_term * expected.magnitude.at(r, o) + 1e-30;
+      ASSERT_NEAR(y.at(r, o), expected.y.at(r, o), tolerance) << "row " << r << " output " << o;
+    }
+  }
+}
+
+// Sums of d*q and m with opposite signs are larger than |w| by about this much.
+constexpr double kMinimumFactor = 4.0;
+
+TEST_P(Linear, AgreesWithDoublePrecision) {
+  Rng rng(1);
+  for (const LinearCase& c : testing::small_linear_cases()) {
+    for (const Compute compute : {Compute::kFast, Compute::kF32}) {
+      SCOPED_TRACE(name_of(c) + (compute == Compute::kFast ? " fast" : " f32"));
+      const Tensor w = random_weights(rng, c.dtype, c.out, c.in);
+      const Tensor x = random_f32(rng, c.rows, c.in, 1.0F, 5);
+      Tensor y(DType::kF32, c.rows, c.out, 3);
+      multiply(*pack(w, compute), x.view(), y.view(), false, compute);
+      ref::Matrix input = ref::from_view(x.view());
+      const bool quantized = compute == Compute::kFast && device::traits(c.dtype).quantized;
+      if (quantized) input = ref::quantize_activations(input);
+      expect_close(ref::linear(input, ref::from_view(w.view())), y, c.in + 4, kMinimumFactor);
+      EXPECT_TRUE(y.margin_untouched());
+    }
+  }
+}
+
+TEST_P(Linear, AccumulatesOntoWhatIsThere) {
+  Rng rng(2);
+  for (const DType dtype : {DType::kQ4_1, DType::kQ8_0, DType::kF16}) {
+    for (const int64_t rows : {1, 13}) {
+      const Tensor w = random_weights(rng, dtype, 21, 96);
+      const Tensor x = random_f32(rng, rows, 96);
+      Tensor y = random_f32(rng, rows, 21);
+      ref::Product expected = ref::linear(ref::from_view(x.view()), ref::from_view(w.view()));
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t o = 0; o < 21; ++o) expected.y.at(r, o) += y.at(r, o);
+        for (int64_t o = 0; o < 21; ++o) expected.magnitude.at(r, o) += std::fabs(y.at(r, o));
+      }
+      multiply(*pack(w, Compute::kF32), x.view(), y.view(), true, Compute::kF32);
+      expect_close(expected, y, 100, kMinimumFactor);
+    }
+  }
+}
+
+TEST_P(Linear, RowsDoNotDependOnTheBatch) {
+  Rng rng(3);
+  constexpr int64_t kMost = 17;
+  constexpr int64_t kOut = 50;
+  constexpr int64_t kIn = 352;
+  for (const DType dtype : {DType::kQ4_0, DType::kQ4_1, DType::kQ8_0, DType::kF32, DType::kF16}) {
+    for (const Compute compute : {Compute::kFast, Compute::kF32}) {
+      const auto w = pack(random_weights(rng, dtype, kOut, kIn), compute);
+      const Tensor x = random_f32(rng, 300, kIn);
+      Tensor alone(DType::kF32, 300, kOut);
+      const auto rows = [](const Tensor& t, int64_t first, int64_t count) {
+        return device::TensorView{t.view().data + first * t.view().row_stride,
+                                  DType::kF32,
+                                  2,
+                                  -1,
+                                  {count, t.view().cols(), 0, 0},
+                                  t.view().row_stride};
+      };
+      for (int64_t r = 0; r < 300; ++r) {
+        multiply(*w, rows(x, r, 1), rows(alone, r, 1), false, compute);
+      }
+      for (int64_t n = 2; n <= kMost + 1; ++n) {
+        const int64_t count = n > kMost ? 300 : n;
+        Tensor y(DType::kF32, count, kOut);
+        multiply(*w, rows(x, 0, count), y.view(), false, compute);
+        ASSERT_EQ(std::memcmp(y.view().data, alone.view().data,
+                              static_cast<size_t>(count * y.view().row_stride)),
+                  0)
+            << w->kernel_name() << " n=" << count;
+      }
+    }
+  }
+}
+
+TEST_P(Linear, StacksPartsAlongTheOutputs) {
+  Rng rng(4);
+  const Tensor a = random_weights(rng, DType::kQ4_1, 19, 64);
+  const Tensor b = random_weights(rng, DType::kQ4_1, 8, 64);
+  const std::array parts{a.view(), b.view()};
+  auto packed = pack_linear(parts, Compute::kFast, backend());
+  ASSERT_TRUE(packed.ok());
+  EXPECT_EQ(packed->weights->out_features(), 27);
+  const Tensor x = random_f32(rng, 3, 64);
+  Tensor both(DType::kF32, 3, 27);
+  Tensor first(DType::kF32, 3, 19);
+  Tensor second(DType::kF32, 3, 8);
+  multiply(*packed->weights, x.view(), both.view(), false, Compute::kFast);
+  multiply(*pack(a, Compute::kFast), x.view(), first.view(), false, Compute::kFast);
+  multiply(*pack(b, Compute::kFast), x.view(), second.view(), false, Compute::kFast);
+  for (int64_t r = 0; r < 3; ++r) {
+    for (int64_t o = 0; o < 27; ++o) {
+      EXPECT_EQ(both.at(r, o), o < 19 ? first.at(r, o) : second.at(r, o - 19));
+    }
+  }
+}
+
+TEST_P(Linear, PackingDoesNotWiden) {
+  Rng rng(5);
+  for (const DType dtype : {DType::kQ4_0, DType::kQ4_1, DType::kQ8_0, DType::kF16, DType::kF32}) {
+    const Tensor w = random_weights(rng, dtype, 64, 576);
+    const auto packed = pack(w, Compute::kFast);
+    EXPECT_LE(static_cast<double>(packed->bytes()),
+              1.1 * static_cast<double>(64 * device::row_bytes(dtype, 576)));
+  }
+}
+
+TEST_P(Linear, ZeroTinyAndHugeActivations) {
+  Rng rng(6);
+  const Tensor w = random_weights(rng, DType::kQ4_1, 16, 64);
+  Tensor x(DType::kF32, 3, 64);
+  for (int64_t i = 0; i < 64; ++i) {
+    x.at(0, i) = 0;
+    x.at(1, i) = 1e-40F;
+    x.at(2, i) = 1e30F;
+  }
+  Tensor y(DType::kF32, 3, 16);
+  multiply(*pack(w, Compute::kFast), x.view(), y.view(), false, Compute::kFast);
+  for (int64_t o = 0; o < 16; ++o) {
+    EXPECT_EQ(y.at(0, o), 0);
+    EXPECT_EQ(y.at(1, o), 0);
+    EXPECT_TRUE(std::isfinite(y.at(2, o)));
+  }
+}
+
+TEST_P(Linear, RefusesByName) {
+  Rng rng(7);
+  const Tensor w(DType::kQ6_K, 4, 256);
+  const std::array parts{w.view()};
+  const auto packed = pack_linear(parts, Compute::kFast, backend());
+  ASSERT_FALSE(packed.ok());
+  EXPECT_EQ(packed.error().code, Code::kUnsupported);
+  EXPECT_NE(packed.error().message.find("Q6_K matrix of 4 x 256"), std::string::npos)
+      << packed.error().message;
+  const Tensor a = random_weights(rng, DType::kF32, 2, 8);
+  const Tensor b = random_weights(rng, DType::kF32, 2, 9);
+  const std::array unequal{a.view(), b.view()};
+  EXPECT_FALSE(pack_linear(unequal, Compute::kFast, backend()).ok());
+  EXPECT_FALSE(pack_linear({}, Compute::kFast, backend()).ok());
+}
+
+O3_FOR_EVERY_ISA(Linear);
+
+}  // namespace
+}  // namespace o3::kernels
