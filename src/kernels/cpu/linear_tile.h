@@ -51,7 +51,7 @@ struct LinearTile {
   int64_t rows = 0;
   const float* x = nullptr;  // [rows][in], x_stride floats apart; for the FP32 kernels
   int64_t x_stride = 0;
-  QuantRows xq;        // for the integer kernels
+  QuantRows xq{};      // for the integer kernels
   float* y = nullptr;  // [rows][outs], y_stride floats apart
   int64_t y_stride = 0;
   bool accumulate = false;
