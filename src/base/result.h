@@ -125,8 +125,10 @@ class [[nodiscard]] Result<void> {
   } while (false)
 
 // O3_ASSIGN(auto x, expr): the value of expr, or leaves the function with its error.
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses
 #define O3_ASSIGN(decl, expr) O3_ASSIGN_INNER(O3_CONCAT(o3_assign_, __LINE__), decl, expr)
 #define O3_ASSIGN_INNER(tmp, decl, expr)        \
   auto tmp = (expr);                            \
   if (!tmp.ok()) return std::move(tmp).error(); \
   decl = *std::move(tmp)
+// NOLINTEND(bugprone-macro-parentheses)

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of `o3 serve`. The table is the documentation: `o3 serve --help` prints it.
+#pragma once
+
+#include "config/setting.h"
+
+namespace o3::config::serve {
+
+inline constexpr double kMillion = 1e6;
+inline constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+inline constexpr double kMinute = 60e3;
+
+// Where it listens, who may come in.
+inline constexpr Setting kHost{
+    "host", Kind::kText, "127.0.0.1", {1, 255}, "address to listen on; 0.0.0.0 or :: for all"};
+inline constexpr Setting kPort{
+    "port", Kind::kInt, "8080", {0, 65535}, "port to listen on; 0 takes a free one"};
+inline constexpr Setting kAllowedHosts{
+    "allowed_hosts",
+    Kind::kList,
+    "",
+    {0, 64},
+    "further Host names accepted while listening on loopback (DNS rebinding guard)"};
+inline constexpr Setting kNoAuth{
+    "no_auth", Kind::kFlag, "false", {}, "asks for no API key; loopback only"};
+inline constexpr Setting kDataDir{
+    "data_dir",
+    Kind::kText,
+    "",
+    {0, 4096},
+    "folder for keys.json; empty: $XDG_STATE_HOME/o3, else ~/.local/state/o3"};
+inline constexpr Setting kLogLevel{
+    "log_level", Kind::kText, "info", {1, 16}, "debug, info, warn or error"};
+
+// What it serves.
+inline constexpr Setting kModels{"models", Kind::kList, "", {0, 64}, "NAME=PATH of each model"};
+inline constexpr Setting kDevice{"device", Kind::kText, "cpu", {1, 64}, "device that runs models"};
+inline constexpr Setting kMemory{"memory",
+                                 Kind::kBytes,
+                                 "0",
+                                 {0, 65536 * kGiB},
+                                 "size of the KV cache; 0 chooses from the free memory"};
+inline constexpr Setting kThreads{
+    "threads", Kind::kInt, "0", {0, 1024}, "compute threads; 0: one per core"};
+inline constexpr Setting kDeterministic{
+    "deterministic",
+    Kind::kFlag,
+    "false",
+    {},
+    "the same request gives the same tokens whatever else is in the batch"};
+inline constexpr Setting kMaxRunning{
+    "max_running", Kind::kInt, "64", {1, 4096}, "sequences in one step"};
+inline constexpr Setting kMaxWaiting{"max_waiting",
+                                     Kind::kInt,
+                                     "1024",
+                                     {1, kMillion},
+                                     "requests that may wait; more are refused with 503"};
+inline constexpr Setting kStrictParams{
+    "strict_params", Kind::kFlag, "false", {}, "refuses unknown fields of a request"};
+inline constexpr Setting kSystemFingerprint{"system_fingerprint",
+                                            Kind::kText,
+                                            "",
+                                            {0, 64},
+                                            "text of system_fingerprint in answers; empty: none"};
+
+// Limits on clients; docs/http.md explains each.
+inline constexpr Setting kIoThreads{"http.io_threads",
+                                    Kind::kInt,
+                                    "2",
+                                    {1, 64},
+                                    "threads that move bytes; each owns its connections"};
+inline constexpr Setting kWorkerThreads{"http.worker_threads",
+                                        Kind::kInt,
+                                        "2",
+                                        {1, 256},
+                                        "threads that parse, render templates and tokenise"};
+inline constexpr Setting kMaxConnections{
+    "http.max_connections", Kind::kInt, "8192", {1, kMillion}, "open connections; more get 503"};
+inline constexpr Setting kHeaderBytes{
+    "http.header_bytes", Kind::kBytes, "16KiB", {1024, 1048576}, "most bytes of a request's head"};
+inline constexpr Setting kBodyBytes{
+    "http.body_bytes", Kind::kBytes, "4MiB", {1024, kGiB}, "most bytes of one request's body"};
+inline constexpr Setting kBodyBytesTotal{"http.body_bytes_total",
+                                         Kind::kBytes,
+                                         "256MiB",
+                                         {1024, 1024 * kGiB},
+                                         "most bytes of all bodies held at a time"};
+inline constexpr Setting kHeaderTimeout{"http.header_timeout",
+                                        Kind::kMillis,
+                                        "10s",
+                                        {50, 10 * kMinute},
+                                        "time from a request's first byte to the end of its head"};
+inline constexpr Setting kBodyTimeout{"http.body_timeout",
+                                      Kind::kMillis,
+                                      "30s",
+                                      {50, 60 * kMinute},
+                                      "time for a whole body to arrive"};
+inline constexpr Setting kWriteTimeout{"http.write_timeout",
+                                       Kind::kMillis,
+                                       "30s",
+                                       {50, 60 * kMinute},
+                                       "time in which a client must take some bytes"};
+inline constexpr Setting kIdleTimeout{"http.idle_timeout",
+                                      Kind::kMillis,
+                                      "2m",
+                                      {50, 60 * kMinute},
+                                      "time a connection may wait unused"};
+inline constexpr Setting kStreamBufferBytes{
+    "http.stream_buffer_bytes",
+    Kind::kBytes,
+    "256KiB",
+    {4096, kGiB},
+    "most unsent bytes of one stream; a slower reader is cut off"};
+inline constexpr Setting kPingInterval{"http.ping_interval",
+                                       Kind::kMillis,
+                                       "15s",
+                                       {50, 60 * kMinute},
+                                       "silence after which a stream gets a comment line"};
+inline constexpr Setting kDrainTimeout{
+    "drain_timeout",
+    Kind::kMillis,
+    "30s",
+    {0, 60 * kMinute},
+    "time for running requests to finish after SIGTERM; then they are cancelled"};
+
+inline constexpr Setting kRows[] = {
+    kHost,
+    kPort,
+    kAllowedHosts,
+    kNoAuth,
+    kDataDir,
+    kLogLevel,
+    kModels,
+    kDevice,
+    kMemory,
+    kThreads,
+    kDeterministic,
+    kMaxRunning,
+    kMaxWaiting,
+    kStrictParams,
+    kSystemFingerprint,
+    kIoThreads,
+    kWorkerThreads,
+    kMaxConnections,
+    kHeaderBytes,
+    kBodyBytes,
+    kBodyBytesTotal,
+    kHeaderTimeout,
+    kBodyTimeout,
+    kWriteTimeout,
+    kIdleTimeout,
+    kPingInterval,
+    kDrainTimeout,
+    kStreamBufferBytes,
+};
+
+}  // namespace o3::config::serve

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small files that must survive a crash and stay private to their owner.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace o3::govern {
+
+enum class IfExists : uint8_t { kReplace, kKeep };  // kKeep: kConflict when the file is there
+
+// Temporary file of mode 0600 in the same folder, fsync, rename, fsync of the folder: a reader
+// sees the old content or the whole new one, also after a power loss.
+Result<void> write_private_file(const std::filesystem::path& file, std::string_view content,
+                                IfExists if_exists);
+
+// The whole file; kNotFound when absent. Refuses (kDenied, with the command that repairs it) a file
+// that others may read or write or that belongs to another user, and files over `most_bytes`.
+Result<std::string> read_private_file(const std::filesystem::path& file, size_t most_bytes);
+
+// Makes the folder and its parents, mode 0700; refuses one that others may write to.
+Result<void> make_private_folder(const std::filesystem::path& folder);
+
+}  // namespace o3::govern

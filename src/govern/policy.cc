@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "govern/policy.h"
+
+#include <algorithm>
+
+namespace o3::govern {
+namespace {
+
+Decision allow(std::string_view rule) {
+  return {true, rule, {}};
+}
+Decision deny(std::string_view rule, std::string reason) {
+  return {false, rule, std::move(reason)};
+}
+
+}  // namespace
+
+std::string_view action_name(Action action) noexcept {
+  switch (action) {
+    case Action::kReadHealth:
+      return "read_health";
+    case Action::kReadPage:
+      return "read_page";
+    case Action::kReadMetrics:
+      return "read_metrics";
+    case Action::kListModels:
+      return "list_models";
+    case Action::kChat:
+      return "invoke";
+  }
+  return "unknown";
+}
+
+bool may_use_model(const Principal& principal, std::string_view model) {
+  return std::ranges::any_of(principal.models, [&](const std::string& allowed) {
+    return allowed == "*" || allowed == model;
+  });
+}
+
+Decision decide(const Principal& principal, Access access, Action action,
+                const Resource& resource) {
+  if (access == Access::kPublic) return allow("public-route");
+  if (principal.kind == PrincipalKind::kAnonymous) {
+    return deny("no-credential", "This route needs an API key.");
+  }
+  if (principal.kind == PrincipalKind::kPageToken && access != Access::kKeyOrPageToken) {
+    return deny("page-token",
+                "The chat page's token is good for chat and for listing models; "
+                "use an API key.");
+  }
+  if (!resource.model.empty() && !may_use_model(principal, resource.model)) {
+    return deny("model-list", "This key may not use that model.");
+  }
+  switch (action) {
+    case Action::kReadMetrics:
+    case Action::kListModels:
+      return allow("key-route");
+    case Action::kChat:
+      if (resource.model.empty()) break;  // nobody may chat with no model in particular
+      return allow("key-model");
+    case Action::kReadHealth:
+    case Action::kReadPage:
+      break;  // public rows only
+  }
+  return deny("default-deny", "No rule allows " + std::string(action_name(action)) + " here.");
+}
+
+}  // namespace o3::govern
