@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/gguf_tokenizer.h"
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace o3::app {
+namespace {
+
+// Views of all strings; each takes at least 8 bytes of the file, which bounds the vector.
+std::vector<std::string_view> views(const artifact::StringArray& strings) {
+  std::vector<std::string_view> out;
+  out.reserve(strings.size());
+  for (const std::string_view text : strings) out.push_back(text);
+  return out;
+}
+
+}  // namespace
+
+Result<text::TokenizerSpec> gguf_tokenizer_spec(const artifact::GgufFile& file) {
+  text::TokenizerSpec spec;
+  O3_ASSIGN(spec.model, file.required<std::string>("tokenizer.ggml.model"));
+  O3_ASSIGN(const auto pre, file.optional<std::string>("tokenizer.ggml.pre"));
+  spec.pre = pre.value_or("default");
+  O3_ASSIGN(const auto tokens, file.required<artifact::StringArray>("tokenizer.ggml.tokens"));
+  spec.tokens = views(tokens);
+  O3_ASSIGN(auto kinds, file.optional<std::vector<int32_t>>("tokenizer.ggml.token_type"));
+  if (kinds) spec.kinds = *std::move(kinds);
+  O3_ASSIGN(const auto merges, file.optional<artifact::StringArray>("tokenizer.ggml.merges"));
+  if (merges) spec.merges = views(*merges);
+  O3_ASSIGN(spec.bos, file.optional<Token>("tokenizer.ggml.bos_token_id"));
+  O3_ASSIGN(spec.eos, file.optional<Token>("tokenizer.ggml.eos_token_id"));
+  O3_ASSIGN(const auto add_bos, file.optional<bool>("tokenizer.ggml.add_bos_token"));
+  spec.add_bos = add_bos.value_or(false);
+  return spec;
+}
+
+Result<std::unique_ptr<text::Tokenizer>> load_gguf_tokenizer(const artifact::GgufFile& file) {
+  O3_ASSIGN(const text::TokenizerSpec spec, gguf_tokenizer_spec(file));
+  return text::load_tokenizer(spec);
+}
+
+}  // namespace o3::app

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tokenizer of the default model against ids made by Hugging Face's `tokenizers`
+// (tools/golden/tokenizer_smollm2.py).
+#include "app/gguf_tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/testing/model_file.h"
+
+namespace o3::app {
+namespace {
+
+class SmolLm2Tokenizer : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::filesystem::path path = o3::testing::model_file();
+    if (!std::filesystem::exists(path)) {
+      GTEST_SKIP() << path << " is absent: fetch the default model first";
+    }
+    const auto file = artifact::GgufFile::open(path);
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    auto loaded = load_gguf_tokenizer(*file);
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    tokenizer_ = *std::move(loaded);
+  }
+  std::unique_ptr<text::Tokenizer> tokenizer_;
+};
+
+TEST_F(SmolLm2Tokenizer, HasTheModelsSpecialTokens) {
+  EXPECT_EQ(tokenizer_->vocabulary_size(), 49152);
+  EXPECT_EQ(tokenizer_->bos(), 1);
+  EXPECT_EQ(tokenizer_->eos(), 2);
+  EXPECT_FALSE(tokenizer_->adds_bos());
+  EXPECT_EQ(tokenizer_->find("<|im_end|>"), 2);
+  EXPECT_TRUE(tokenizer_->is_control(2));
+  EXPECT_FALSE(tokenizer_->is_control(28120));
+}
+
+TEST_F(SmolLm2Tokenizer, EqualsTheReferenceOnTheGoldenStrings) {
+  const char* larger = std::getenv("O3_TOKENIZER_GOLDEN");  // a one-off run over more strings
+  std::ifstream golden(larger != nullptr ? larger
+                                         : O3_SOURCE_DIR "/tests/golden/tokenizer/smollm2.jsonl");
+  ASSERT_TRUE(golden.is_open());
+  int lines = 0;
+  for (std::string line; std::getline(golden, line); ++lines) {
+    const auto row = nlohmann::json::parse(line);
+    const auto text = row[0].get<std::string>();
+    const auto parsed = row[1].get<std::vector<Token>>();
+    ASSERT_EQ(tokenizer_->encode(text, text::SpecialTokens::kParse), parsed) << text;
+    // A third element: the ids with control tokens not parsed, where they differ.
+    const auto plain = row.size() > 2 ? row[2].get<std::vector<Token>>() : parsed;
+    ASSERT_EQ(tokenizer_->encode(text, text::SpecialTokens::kPlain), plain) << text;
+  }
+  EXPECT_GE(lines, 2000);
+}
+
+}  // namespace
+}  // namespace o3::app

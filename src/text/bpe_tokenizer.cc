@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "text/bpe_tokenizer.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "text/unicode/utf8.h"
+
+namespace o3::text {
+
+// Well-formed text; `trusted` are disjoint ranges of it, ascending, never touching.
+struct BpeTokenizer::Marked {
+  std::string_view text;
+  std::vector<Range> trusted;
+  std::string repaired;  // what `text` views when the input was ill-formed
+
+  void trust(size_t begin, size_t end) {
+    if (begin == end) return;
+    if (!trusted.empty() && trusted.back().end == begin) {
+      trusted.back().end = end;
+    } else {
+      trusted.push_back({begin, end});
+    }
+  }
+
+  // Replaces ill-formed subparts; a replacement is trusted where all its bytes were.
+  void repair() {
+    if (is_utf8(text)) return;
+    const std::vector<Range> before = std::exchange(trusted, {});
+    auto range = before.begin();
+    repaired.reserve(text.size() + 16);
+    for (size_t at = 0; at < text.size();) {
+      const Utf8Unit unit = next_utf8_unit(text.substr(at));
+      const size_t begin = repaired.size();
+      repaired += unit.well_formed ? text.substr(at, unit.bytes) : kReplacementCharacter;
+      while (range != before.end() && range->end <= at) ++range;
+      const bool inside =
+          range != before.end() && range->begin <= at && at + unit.bytes <= range->end;
+      if (inside) trust(begin, repaired.size());
+      at += unit.bytes;
+    }
+    text = repaired;
+  }
+};
+
+Result<std::unique_ptr<Tokenizer>> BpeTokenizer::load(const TokenizerSpec& spec) {
+  O3_ASSIGN(const FirstPiece first_piece, pretokenizer(spec.pre));
+  O3_ASSIGN(Vocabulary vocabulary, Vocabulary::build(spec));
+  O3_ASSIGN(MergeTable merges, MergeTable::build(spec.merges, vocabulary));
+  if (spec.add_bos && !spec.bos) {
+    return invalid("the tokenizer adds a bos token, but none is named",
+                   "tokenizer.ggml.bos_token_id");
+  }
+  return std::unique_ptr<Tokenizer>(std::make_unique<BpeTokenizer>(
+      Parts{std::move(vocabulary), std::move(merges), first_piece}, spec));
+}
+
+BpeTokenizer::BpeTokenizer(Parts parts, const TokenizerSpec& spec)
+    : vocabulary_(std::move(parts.vocabulary)),
+      merges_(std::move(parts.merges)),
+      added_(vocabulary_),
+      first_piece_(parts.first_piece),
+      bos_(spec.bos),
+      eos_(spec.eos),
+      adds_bos_(spec.add_bos) {
+  for (size_t byte = 0; byte < byte_tokens_.size(); ++byte) {
+    const char c = static_cast<char>(byte);
+    byte_tokens_[byte] = vocabulary_.find_ordinary({&c, 1}).value_or(-1);
+  }
+}
+
+std::vector<Token> BpeTokenizer::encode(std::string_view text, SpecialTokens specials) const {
+  Marked marked;
+  marked.text = text;
+  if (specials == SpecialTokens::kParse) marked.trust(0, text.size());
+  marked.repair();
+  return encode_marked(marked);
+}
+
+std::vector<Token> BpeTokenizer::encode(std::span<const Segment> segments) const {
+  std::string joined;
+  Marked marked;
+  for (const Segment& segment : segments) {
+    const size_t begin = joined.size();
+    joined += segment.text;
+    if (segment.trusted) marked.trust(begin, joined.size());
+  }
+  marked.text = joined;
+  marked.repair();
+  return encode_marked(marked);
+}
+
+std::vector<Token> BpeTokenizer::encode_marked(const Marked& marked) const {
+  std::vector<Token> out;
+  out.reserve(marked.text.size() / 4 + 8);
+  std::vector<Token> symbols;
+  BpeMerger merger(merges_);
+  size_t ordinary = 0;  // where the text not yet encoded begins
+  for (const Range& range : marked.trusted) {
+    const std::string_view until = marked.text.substr(0, range.end);
+    size_t at = added_.next_candidate(until, range.begin);
+    while (at < range.end) {
+      const AddedTokens::Match match = added_.longest(until.substr(at));
+      if (match.bytes == 0) {
+        at = added_.next_candidate(until, at + 1);
+        continue;
+      }
+      encode_ordinary(marked.text.substr(ordinary, at - ordinary), merger, symbols, out);
+      out.push_back(match.token);
+      ordinary = at + match.bytes;
+      at = added_.next_candidate(until, ordinary);
+    }
+  }
+  encode_ordinary(marked.text.substr(ordinary), merger, symbols, out);
+  return out;
+}
+
+void BpeTokenizer::encode_ordinary(std::string_view text, BpeMerger& merger,
+                                   std::vector<Token>& symbols, std::vector<Token>& out) const {
+  while (!text.empty()) {
+    const size_t length = first_piece_(text);
+    symbols.clear();
+    for (const char c : text.substr(0, length)) {
+      const Token token = byte_tokens_[static_cast<uint8_t>(c)];
+      if (token >= 0) symbols.push_back(token);
+    }
+    merger.merge(symbols);
+    out.insert(out.end(), symbols.begin(), symbols.end());
+    text.remove_prefix(length);
+  }
+}
+
+std::string_view BpeTokenizer::bytes(Token token, bool show_control) const noexcept {
+  if (!vocabulary_.contains(token)) return {};
+  const TokenKind kind = vocabulary_.kind(token);
+  const bool hidden = kind == TokenKind::kControl || kind == TokenKind::kUnknown;
+  if (hidden && !show_control) return {};
+  return vocabulary_.bytes(token);
+}
+
+}  // namespace o3::text
