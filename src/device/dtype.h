@@ -8,6 +8,7 @@
 
 namespace o3::device {
 
+// NOLINTBEGIN(readability-identifier-naming): the names are ggml's
 enum class DType : uint8_t {
   kF32,
   kF16,
@@ -26,6 +27,7 @@ enum class DType : uint8_t {
   kQ6_K,
   kIQ4_NL,
 };
+// NOLINTEND(readability-identifier-naming)
 
 // How elements of a dtype lie in memory: `block_elements` consecutive elements of a row take
 // `block_bytes` bytes. Plain types have blocks of one element.
