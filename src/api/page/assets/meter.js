@@ -2,6 +2,8 @@
 // Times one answer. Until the server's own count arrives, each chunk that brought text counts as
 // one token, which a server that joins tokens makes too low: `counted` tells which it is.
 
+const SHORTEST_S = 0.05;  // below this a burst of chunks says nothing about the rate
+
 export class Meter {
   #started = performance.now();
   #first = null;
@@ -25,7 +27,7 @@ export class Meter {
     const seconds = this.#first === null ? 0 : (this.#last - this.#first) / 1000;
     return {
       firstTokenMs: this.#first === null ? null : this.#first - this.#started,
-      tokensPerSecond: seconds > 0 && tokens > 1 ? (tokens - 1) / seconds : null,
+      tokensPerSecond: seconds >= SHORTEST_S && tokens > 1 ? (tokens - 1) / seconds : null,
       tokens,
       counted: this.#exact !== null,
     };
