@@ -170,6 +170,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Content-Security-Policy", security_policy())
         self.send_header("Cache-Control", "no-store")
+        self.send_header("Connection", "close")  # so that a stopped fake is gone at once
         for name, value in (headers or {}).items():
             self.send_header(name, value)
         self.end_headers()

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands beside `serve`: their JSON, their exit codes, and where they write what."""
+import json
+import subprocess
+
+import pytest
+
+import locate
+
+
+def o3(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess:
+    return subprocess.run([locate.program(), *arguments], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=timeout, check=False)
+
+
+def as_json(*arguments: str, timeout: float = 120) -> dict:
+    done = o3(*arguments, "--json", timeout=timeout)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)  # exactly one JSON value on standard output
+
+
+def test_run():
+    told = as_json("run", "--model", locate.model(), "--prompt", "The capital of France is",
+                   "--raw", "--max-tokens", "8", "--temperature", "0")
+    assert told["prompt_token_ids"] == [504, 3575, 282, 4649, 314]
+    assert told["token_ids"][0] == 7042
+    assert told["text"].startswith(" Paris")
+    assert told["finish_reason"] == "length"
+    assert told["usage"] == {"prompt_tokens": 5, "completion_tokens": 8, "total_tokens": 13}
+    assert told["time_to_first_token_s"] > 0
+    assert told["tokens_per_s"] > 0
+
+
+def test_run_with_ids_equals_run_with_text():
+    common = ["run", "--model", locate.model(), "--max-tokens", "12", "--temperature", "0"]
+    by_text = as_json(*common, "--raw", "--prompt", "The capital of France is")
+    by_ids = as_json(*common, "--prompt-ids", "504,3575,282,4649,314")
+    assert by_ids["token_ids"] == by_text["token_ids"]
+
+
+def test_run_uses_the_chat_template():
+    told = as_json("run", "--model", locate.model(), "--prompt", "Say hello.", "--max-tokens", "16",
+                   "--temperature", "0")
+    assert told["prompt_token_ids"][0] == 1  # <|im_start|>
+    assert "<|im_" not in told["text"]
+
+
+def test_run_repeats_with_a_seed():
+    common = ["run", "--model", locate.model(), "--prompt", "Tell me a story.", "--max-tokens", "16",
+              "--temperature", "1", "--seed"]
+    assert as_json(*common, "5")["token_ids"] == as_json(*common, "5")["token_ids"]
+    assert as_json(*common, "5")["token_ids"] != as_json(*common, "6")["token_ids"]
+
+
+def test_run_writes_plain_text():
+    done = o3("run", "--model", locate.model(), "--raw", "--prompt", "The capital of France is",
+              "--max-tokens", "4", "--temperature", "0")
+    assert done.returncode == 0
+    assert "Paris" in done.stdout and "{" not in done.stdout
+
+
+def test_bench():
+    told = as_json("bench", "--model", locate.model(), "--prefill", "64", "--decode", "16",
+                   timeout=300)
+    for key in ("prefill_tokens_per_s", "decode_tokens_per_s", "read_gb_per_s"):
+        assert told[key] > 0, key
+    assert told["batch"] == 1
+    assert told["threads"] >= 1
+    assert told["isa"]
+    # All weights but the 98 MB file's metadata; the embedding is tied, so it is read too.
+    assert 80e6 < told["model_bytes"] < 110e6
+
+
+def test_bench_generic_isa_is_told():
+    told = as_json("bench", "--model", locate.model(), "--prefill", "16", "--decode", "4", "--isa",
+                   "generic", "--threads", "1", timeout=300)
+    assert told["isa"] == "generic"
+    assert told["threads"] == 1
+
+
+def test_eval_ppl(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("The harbour wakes before the town does. Boats leave while it is dark, and the "
+                    "gulls follow them out past the breakwater. " * 12, encoding="utf-8")
+    told = as_json("eval", "ppl", "--model", locate.model(), "--data", str(text), "--window", "64",
+                   "--stride", "64", "--skip", "32")
+    assert told["windows"] == told["tokens"] // 64
+    assert told["scored"] == told["windows"] * (64 - 1 - 32)
+    assert (told["window"], told["stride"], told["skip"]) == (64, 64, 32)
+    assert told["bos"] == "none"
+    assert told["compute"] == "fast"
+    assert told["ppl"] == pytest.approx(2.718281828459045 ** told["nll"], rel=1e-6)
+    assert 1 < told["ppl"] < 60  # a text that repeats itself is easy
+
+    exact = as_json("eval", "ppl", "--model", locate.model(), "--data", str(text), "--window", "64",
+                    "--stride", "64", "--skip", "32", "--compute", "f32")
+    assert exact["compute"] == "f32"
+    assert exact["ppl"] == pytest.approx(told["ppl"], rel=0.05)
+
+
+def test_model_inspect():
+    told = as_json("model", "inspect", "--model", locate.model())
+    text = json.dumps(told)
+    assert "llama" in text
+    assert "token_embd.weight" in text
+    assert len(told["tensors"]) == 272
+
+
+def test_help_is_on_stdout():
+    for arguments in (["--help"], ["serve", "--help"], ["run", "--help"], ["bench", "--help"],
+                      ["eval", "--help"], ["model", "--help"]):
+        done = o3(*arguments)
+        assert done.returncode == 0, arguments
+        assert "--help" in done.stdout, arguments
+
+
+@pytest.mark.parametrize(("code", "arguments"), [
+    (2, []),
+    (2, ["no-such-command"]),
+    (2, ["run", "--no-such-option"]),
+    (2, ["run", "--model", "MODEL", "--prompt", "x", "--temperature", "-1"]),
+    (2, ["run", "--model", "MODEL", "--prompt", "x", "--max-tokens", "0"]),
+    (3, ["run", "--model", "/no/such/file.gguf", "--prompt", "x"]),
+    (3, ["model", "inspect", "--model", "/no/such/file.gguf"]),
+    (3, ["bench", "--model", "/no/such/file.gguf"]),
+    (3, ["eval", "ppl", "--model", "MODEL", "--data", "/no/such/text"]),
+    (3, ["run", "--model", "MODEL", "--prompt-ids", "999999"]),
+])
+def test_errors_are_on_stderr_with_their_code(code, arguments):
+    arguments = [locate.model() if a == "MODEL" else a for a in arguments]
+    done = o3(*arguments)
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.strip()
