@@ -215,6 +215,34 @@ def test_new_chat_in_mid_answer_stops_it(page):
     assert page.all(".message") == []
 
 
+def test_reload_keeps_the_conversation(page):
+    fake = serve(page)
+    page.ask("Hi")
+    stats = page.stats
+    page.driver.refresh()
+    page.until(lambda: page.state == "ready", "a connection")
+    assert (page.answer, page.stats) == ("Hello.", stats)
+    page.ask("More")
+    assert len(chats(fake)[1]["body"]["messages"]) == 3
+
+
+def test_a_reader_who_scrolled_up_is_left_there(page):
+    serve(page, lambda body: chat_server.answer("word\n\n" * 120, pause=0.01))
+    page.send("Hi")
+    page.until_answer_has(200)
+    assert not page.shown("#jump")  # it follows the end
+    top = "return document.getElementById('scroll').scrollTop"
+    page.driver.execute_script("document.getElementById('scroll').scrollTop = 0")
+    page.until(lambda: page.shown("#jump"), "button to the end")
+    before = len(page.answer)
+    page.until_answer_has(before + 40)
+    assert page.driver.execute_script(top) == 0
+    page.find("#jump").click()
+    assert page.driver.execute_script(top) > 0
+    page.until_idle()
+    assert not page.shown("#jump")
+
+
 # --- Errors -----------------------------------------------------------------------------------
 
 def test_refusal_is_shown_in_the_servers_words_and_can_be_retried(page):

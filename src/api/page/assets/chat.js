@@ -47,7 +47,7 @@ export class Chat extends EventTarget {
   #list;
   #scroll;
   #options;
-  #exchanges = [];  // {question, answer}; one without an answer is not sent again
+  #exchanges = [];  // {question, answer, stats}; one without an answer is not sent again
   #abort = null;
 
   // `list` receives the messages, `scroll` is its scroll container, `options()` gives {model,
@@ -92,7 +92,7 @@ export class Chat extends EventTarget {
 
   async send(question) {
     if (this.busy) return;
-    const exchange = { question, answer: '' };
+    const exchange = { question, answer: '', stats: null };
     this.#exchanges.push(exchange);
     this.#list.append(userMessage(question));
     await this.#answer(exchange);
@@ -151,7 +151,8 @@ export class Chat extends EventTarget {
       return { error: error.message };
     } finally {
       painter.flush();
-      view.showStats(meter.stats());
+      exchange.stats = meter.stats();
+      view.showStats(exchange.stats);
     }
     return { note: ENDINGS[finish] ?? (view.text === '' ? 'The answer is empty.' : '') };
   }
@@ -183,6 +184,7 @@ export class Chat extends EventTarget {
     const view = new AnswerView();
     this.#list.append(userMessage(exchange.question), view.item);
     view.show(exchange.answer);
+    if (exchange.stats) view.showStats(exchange.stats);
     this.#finish(exchange, view, { note: exchange.answer === '' ? 'Not answered.' : '' });
   }
 
