@@ -93,7 +93,9 @@ void BpeMerger::merge_by_heap(std::vector<Token>& symbols) {
     if (nodes_[at].before != kEnd) push(symbols, nodes_[at].before);
   }
   size_t kept = 0;
-  for (uint32_t at = 0; at != kEnd; at = nodes_[at].after) symbols[kept++] = symbols[at];
+  for (uint32_t at = count == 0 ? kEnd : 0; at != kEnd; at = nodes_[at].after) {
+    symbols[kept++] = symbols[at];
+  }
   symbols.resize(kept);
 }
 
