@@ -2,7 +2,6 @@
 #include "kernels/attention.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -189,12 +188,7 @@ class Attention {
   }
 
   void run_items(int64_t items) const {
-    std::atomic<int64_t> next{0};
-    threads_.parallel([&](int worker) {
-      for (int64_t i = next++; i < items; i = next++) {
-        run_item(item(i), worker);
-      }
-    });
+    threads_.run(items, [&](int64_t i, int worker) { run_item(item(i), worker); });
   }
 
   void run_item(const Item& item, int worker) const noexcept {
@@ -242,12 +236,10 @@ class Attention {
   }
 
   void attend_wave(std::span<const Cursor> wave) const {
-    std::atomic<size_t> next{0};
-    threads_.parallel([&](int worker) {
-      for (size_t i = next++; i < wave.size(); i = next++) {
-        AttnTile task = tile(item(wave[i].item), scratch_of(worker));
-        attend(task, wave[i].split, slot(static_cast<int64_t>(i)));
-      }
+    threads_.run(std::ssize(wave), [&](int64_t i, int worker) {
+      const Cursor& at = wave[static_cast<size_t>(i)];
+      AttnTile task = tile(item(at.item), scratch_of(worker));
+      attend(task, at.split, slot(i));
     });
   }
 

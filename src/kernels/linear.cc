@@ -2,7 +2,6 @@
 #include "kernels/linear.h"
 
 #include <algorithm>
-#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,11 +20,13 @@ using cpu::QuantRows;
 using device::cpu::CpuBackend;
 using device::cpu::ThreadPool;
 
-constexpr int64_t kAlign = 64;
+// Values per thread that make quantising in parallel worth a barrier.
+constexpr int64_t kQuantizeGrain = 8192;
 // Up to this many rows a product is bound by reading the weights: each thread streams one range.
 constexpr int64_t kStreamRows = 8;
 // Above: a task is one group of outputs times so many rows, whose activations stay in the L2 cache.
 constexpr int64_t kTaskRows = 256;
+static_assert(kTaskRows % cpu::kPanel == 0);
 
 class PackedMatrix final : public LinearWeights {
  public:
@@ -88,33 +89,25 @@ Result<std::vector<const std::byte*>> collect_rows(std::span<const TensorView> p
   return rows;
 }
 
-int64_t quant_bytes(int64_t in, int64_t rows) noexcept {
-  const int64_t blocks = in / cpu::kBlock;
-  return round_up(rows * in, kAlign) + 3 * round_up(rows * blocks * 4, kAlign);
+int32_t panel_height(int64_t rows) noexcept {
+  return rows == 1 ? 1 : cpu::kPanel;
 }
 
-QuantRows carve_quants(std::byte* at, int64_t in, int64_t rows) noexcept {
-  const int64_t plane = round_up(rows * (in / cpu::kBlock) * 4, kAlign);
-  QuantRows quants;
-  quants.q = reinterpret_cast<int8_t*>(at);
-  at += round_up(rows * in, kAlign);
-  quants.scale = reinterpret_cast<float*>(at);
-  quants.sum = reinterpret_cast<float*>(at + plane);
-  quants.isum = reinterpret_cast<int32_t*>(at + 2 * plane);
-  return quants;
+int64_t panel_bytes(int64_t in, int32_t height) noexcept {
+  return in / cpu::kBlock * height * cpu::kQuantBytes;
 }
 
-QuantRows at_row(const QuantRows& quants, int64_t row, int64_t in) noexcept {
-  const int64_t block = row * (in / cpu::kBlock);
-  return {quants.q + row * in, quants.scale + block, quants.sum + block, quants.isum + block};
+// The panel that holds `row`.
+QuantRows panel_of(const QuantRows& quants, int64_t row, int64_t in) noexcept {
+  return {quants.data + row / quants.height * panel_bytes(in, quants.height), quants.height};
 }
 
 void quantize(const LinearKernel& kernel, TensorView x, const QuantRows& to, ThreadPool& threads) {
   const int64_t in = x.cols();
-  const int64_t rows_per_thread = std::max<int64_t>(1, 8192 / in);
+  const int64_t rows_per_thread = std::max<int64_t>(1, kQuantizeGrain / in);
   threads.parallel_for(x.rows(), rows_per_thread, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
-      kernel.quantize(x.row<const float>(row), in, at_row(to, row, in));
+      kernel.quantize(x.row<const float>(row), in, panel_of(to, row, in), row % to.height);
     }
   });
 }
@@ -133,7 +126,7 @@ struct Product {
     tile.rows = rows;
     tile.x = x.row<const float>(row);
     tile.x_stride = x.row_stride / static_cast<int64_t>(sizeof(float));
-    if (xq.q != nullptr) tile.xq = at_row(xq, row, w.in_features());
+    if (xq.data != nullptr) tile.xq = panel_of(xq, row, w.in_features());
     tile.y = y.row<float>(row) + group * w.lanes();
     tile.y_stride = y.row_stride / static_cast<int64_t>(sizeof(float));
     tile.accumulate = accumulate;
@@ -149,14 +142,10 @@ void run_product(const Product& product, ThreadPool& threads) {
         groups, 1, [&](int64_t begin, int64_t end) { product.tile(begin, end - begin, 0, rows); });
     return;
   }
-  // Taken one by one, so that a thread that lost its core for a while does not hold up the rest.
-  std::atomic<int64_t> next{0};
   const int64_t chunks = (rows + kTaskRows - 1) / kTaskRows;
-  threads.parallel([&](int) {
-    for (int64_t task = next++; task < groups * chunks; task = next++) {
-      const int64_t row = task / groups * kTaskRows;
-      product.tile(task % groups, 1, row, std::min(kTaskRows, rows - row));
-    }
+  threads.run(groups * chunks, [&](int64_t task, int) {
+    const int64_t row = task / groups * kTaskRows;
+    product.tile(task % groups, 1, row, std::min(kTaskRows, rows - row));
   });
 }
 
@@ -197,7 +186,7 @@ void linear(const LinearWeights& w, TensorView x, TensorView y, bool accumulate,
   if (fast) {
     O3_CHECK(static_cast<int64_t>(ctx.workspace.size()) >= linear_workspace(w, rows, ctx.compute),
              "linear: workspace too small");
-    product.xq = carve_quants(ctx.workspace.data(), w.in_features(), rows);
+    product.xq = {reinterpret_cast<uint8_t*>(ctx.workspace.data()), panel_height(rows)};
     quantize(kernel, x, product.xq, threads);
   }
   run_product(product, threads);
@@ -205,7 +194,9 @@ void linear(const LinearWeights& w, TensorView x, TensorView y, bool accumulate,
 
 int64_t linear_workspace(const LinearWeights& w, int64_t rows, Compute compute) {
   const bool fast = compute == Compute::kFast && packed(w).kernel().fast != nullptr;
-  return fast ? quant_bytes(w.in_features(), rows) : 0;
+  if (!fast) return 0;
+  const int32_t height = panel_height(rows);
+  return (rows + height - 1) / height * panel_bytes(w.in_features(), height);
 }
 
 }  // namespace o3::kernels

@@ -17,9 +17,11 @@ namespace o3::device::cpu {
 namespace {
 
 // Within a decode step the gap between two ops is a few microseconds, between two steps (sampling,
-// planning) some hundred: longer than that means idle, and the core belongs to others.
-constexpr std::chrono::microseconds kSpin{300};
+// planning) some tens: longer than that means idle, and the core belongs to others.
+constexpr std::chrono::microseconds kSpin{100};
 constexpr int kPausesPerClockRead = 16;
+// More ranges than workers, so that a worker that starts late or is interrupted takes fewer.
+constexpr int64_t kRangesPerWorker = 4;
 
 void pause() {
 #if defined(__x86_64__)
@@ -51,39 +53,60 @@ int affinity_cpus() {
 
 }  // namespace
 
-// `epoch` counts parallel() calls: a worker runs `work` once per new value. The store to epoch
-// publishes `work`; the decrement of `pending` publishes what the worker wrote.
+// `ticket` holds the number of the current job in its upper and the next free task in its lower
+// half. A task is claimed by compare-and-swap, so a worker that comes late cannot take a task of
+// another job than the one it looked at; while a claimed task is not counted in `done`, the caller
+// waits and the job's description stays valid.
 struct ThreadPool::State {
   int size = 1;
   bool spin = true;
-  const std::function<void(int)>* work = nullptr;
-  alignas(64) std::atomic<uint32_t> epoch{0};
-  alignas(64) std::atomic<int32_t> pending{0};
-  alignas(64) std::atomic<bool> stopping{false};
+  const std::function<void(int64_t, int)>* task = nullptr;
+  std::atomic<uint32_t> count{0};
+  alignas(64) std::atomic<uint64_t> ticket{0};
+  alignas(64) std::atomic<uint32_t> jobs{0};  // upper half of ticket, for sleepers
+  alignas(64) std::atomic<uint32_t> done{0};
+  std::atomic<bool> stopping{false};
   std::vector<std::thread> workers;
 
-  void publish() {
-    epoch.fetch_add(1, std::memory_order_release);
-    epoch.notify_all();
+  void start(uint32_t tasks) {
+    const uint32_t job = jobs.load(std::memory_order_relaxed) + 1;
+    count.store(tasks, std::memory_order_relaxed);
+    done.store(0, std::memory_order_relaxed);
+    ticket.store(uint64_t{job} << 32U, std::memory_order_release);
+    jobs.store(job, std::memory_order_release);
+    jobs.notify_all();
+  }
+
+  // Takes tasks of the current job until none is free.
+  void take(int worker) {
+    uint64_t now = ticket.load(std::memory_order_acquire);
+    while (true) {
+      const uint32_t total = count.load(std::memory_order_relaxed);
+      const auto index = static_cast<uint32_t>(now);
+      if (index >= total) return;
+      if (!ticket.compare_exchange_weak(now, now + 1, std::memory_order_acquire)) continue;
+      (*task)(index, worker);
+      if (done.fetch_add(1, std::memory_order_acq_rel) + 1 == total) done.notify_one();
+      now = ticket.load(std::memory_order_acquire);
+    }
   }
 
   void worker(int index) {
     uint32_t seen = 0;
     while (true) {
-      const auto changed = [&] { return epoch.load(std::memory_order_acquire) != seen; };
-      while (!spin_until(spin, changed)) epoch.wait(seen, std::memory_order_acquire);
-      ++seen;  // publish() is never called twice before all workers answered
+      const auto changed = [&] { return jobs.load(std::memory_order_acquire) != seen; };
+      while (!spin_until(spin, changed)) jobs.wait(seen, std::memory_order_acquire);
       if (stopping.load(std::memory_order_relaxed)) return;
-      (*work)(index);
-      if (pending.fetch_sub(1, std::memory_order_acq_rel) == 1) pending.notify_one();
+      seen = jobs.load(std::memory_order_acquire);
+      take(index);
     }
   }
 
-  void wait_for_workers() {
-    const auto done = [&] { return pending.load(std::memory_order_acquire) == 0; };
-    while (!spin_until(spin, done)) {
-      const int32_t left = pending.load(std::memory_order_acquire);
-      if (left != 0) pending.wait(left, std::memory_order_acquire);
+  void wait_for(uint32_t tasks) {
+    const auto finished = [&] { return done.load(std::memory_order_acquire) == tasks; };
+    while (!spin_until(spin, finished)) {
+      const uint32_t now = done.load(std::memory_order_acquire);
+      if (now != tasks) done.wait(now, std::memory_order_acquire);
     }
   }
 };
@@ -102,7 +125,7 @@ ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
 
 ThreadPool::~ThreadPool() {
   state_->stopping.store(true, std::memory_order_relaxed);
-  state_->publish();
+  state_->start(0);
   for (std::thread& worker : state_->workers) worker.join();
 }
 
@@ -110,15 +133,17 @@ int ThreadPool::size() const noexcept {
   return state_->size;
 }
 
-void ThreadPool::parallel(const std::function<void(int worker)>& work) {
-  if (state_->size > 1) {
-    O3_DCHECK(state_->pending.load() == 0, "parallel() is not reentrant");
-    state_->work = &work;
-    state_->pending.store(state_->size - 1, std::memory_order_relaxed);
-    state_->publish();
+void ThreadPool::run(int64_t count, const std::function<void(int64_t index, int worker)>& task) {
+  O3_CHECK(count < int64_t{1} << 31U, "too many tasks");
+  if (state_->size == 1 || count <= 1) {
+    for (int64_t i = 0; i < count; ++i) task(i, 0);
+    return;
   }
-  work(0);
-  state_->wait_for_workers();
+  const auto tasks = static_cast<uint32_t>(count);
+  state_->task = &task;
+  state_->start(tasks);
+  state_->take(0);
+  state_->wait_for(tasks);
 }
 
 void ThreadPool::parallel_for(int64_t count, int64_t grain,
@@ -126,16 +151,9 @@ void ThreadPool::parallel_for(int64_t count, int64_t grain,
   O3_DCHECK(grain > 0, "grain counts elements");
   if (count <= 0) return;
   const int64_t grains = (count + grain - 1) / grain;
-  const int64_t parts = std::min<int64_t>(state_->size, grains);
-  if (parts == 1) {
-    work(0, count);
-    return;
-  }
-  parallel([&](int worker) {
-    if (worker >= parts) return;
-    const int64_t begin = grains * worker / parts * grain;
-    const int64_t end = std::min(grains * (worker + 1) / parts * grain, count);
-    work(begin, end);
+  const int64_t parts = std::min(grains, state_->size == 1 ? 1 : state_->size * kRangesPerWorker);
+  run(parts, [&](int64_t part, int) {
+    work(grains * part / parts * grain, std::min(grains * (part + 1) / parts * grain, count));
   });
 }
 

@@ -7,8 +7,10 @@
 
 namespace o3::device::cpu {
 
-// Fixed set of worker threads for kernels. The caller is worker 0; parallel() returns when all are
-// done. Workers spin shortly, then sleep. One caller at a time (the executor).
+// Fixed set of worker threads for kernels; the caller is worker 0. Threads take tasks one by one,
+// and a call returns when all tasks are done: a worker that the system does not schedule in time
+// holds nothing up, unless it has begun a task. Workers spin shortly, then sleep. One caller at a
+// time (the executor); tasks must not call the pool.
 class ThreadPool {
  public:
   // threads <= 0: as many as this process may use (affinity mask and cgroup CPU quota).
@@ -19,11 +21,13 @@ class ThreadPool {
 
   int size() const noexcept;
 
-  // Runs work(worker) for worker = 0 .. size()-1 at once.
-  void parallel(const std::function<void(int worker)>& work);
+  // Runs task(index, worker) once for every index in [0, count), lower indices first. No two tasks
+  // run at once with the same worker in [0, size()), so it can name scratch memory. count must be
+  // below 2^31.
+  void run(int64_t count, const std::function<void(int64_t index, int worker)>& task);
 
-  // Splits [0, count) into contiguous ranges, one per worker, sizes a multiple of `grain` where
-  // possible; work(begin, end).
+  // Splits [0, count) into contiguous ranges, a few per worker, their bounds multiples of `grain`;
+  // work(begin, end).
   void parallel_for(int64_t count, int64_t grain,
                     const std::function<void(int64_t begin, int64_t end)>& work);
 

@@ -6,31 +6,43 @@
 #include <atomic>
 #include <chrono>
 #include <numeric>
-#include <set>
 #include <thread>
 #include <vector>
 
 namespace o3::device::cpu {
 namespace {
 
-TEST(ThreadPool, EachWorkerRunsOnceAndItsWritesAreSeen) {
+TEST(ThreadPool, EachTaskRunsOnceAndItsWritesAreSeen) {
   for (const int size : {1, 2, 3, 8}) {
     ThreadPool pool(size);
     EXPECT_EQ(pool.size(), size);
-    std::vector<int> runs(static_cast<size_t>(size), 0);  // plain ints: TSan checks the ordering
-    for (int round = 1; round <= 200; ++round) {
-      pool.parallel([&](int worker) { ++runs[static_cast<size_t>(worker)]; });
-      for (const int count : runs) ASSERT_EQ(count, round);
+    for (int64_t count = 0; count <= 40; ++count) {
+      std::vector<int> runs(static_cast<size_t>(count), 0);  // plain: TSan checks the ordering
+      for (int round = 1; round <= 10; ++round) {
+        pool.run(count, [&](int64_t index, int) { ++runs[static_cast<size_t>(index)]; });
+        for (const int n : runs) ASSERT_EQ(n, round);
+      }
     }
   }
 }
 
-TEST(ThreadPool, CallerIsWorkerZero) {
+TEST(ThreadPool, WorkersOwnTheirScratch) {
+  ThreadPool pool(4);
+  std::vector<int> scratch(4, 0);  // TSan: no two tasks with one worker at once
+  for (int round = 0; round < 100; ++round) {
+    pool.run(16, [&](int64_t, int worker) { ++scratch[static_cast<size_t>(worker)]; });
+  }
+  EXPECT_EQ(std::accumulate(scratch.begin(), scratch.end(), 0), 1600);
+}
+
+TEST(ThreadPool, TasksRunAtTheSameTime) {
   ThreadPool pool(2);
-  std::vector<std::thread::id> ids(2);
-  pool.parallel([&](int worker) { ids[static_cast<size_t>(worker)] = std::this_thread::get_id(); });
-  EXPECT_EQ(ids[0], std::this_thread::get_id());
-  EXPECT_NE(ids[1], ids[0]);
+  std::atomic<int> inside{0};
+  pool.run(2, [&](int64_t, int) {
+    ++inside;
+    while (inside.load() < 2) std::this_thread::yield();  // hangs if one thread does both
+  });
+  EXPECT_EQ(inside.load(), 2);
 }
 
 TEST(ThreadPool, RangesCoverEverythingOnceAndKeepTheGrain) {
@@ -50,25 +62,27 @@ TEST(ThreadPool, RangesCoverEverythingOnceAndKeepTheGrain) {
 
 TEST(ThreadPool, WakesWorkersThatWentToSleep) {
   ThreadPool pool(2);
-  int sum = 0;
   for (int i = 0; i < 3; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));  // longer than the spin
-    pool.parallel([&](int worker) {
-      if (worker == 1) ++sum;
+    std::atomic<int> inside{0};
+    pool.run(2, [&](int64_t, int) {
+      ++inside;
+      while (inside.load() < 2) std::this_thread::yield();
     });
   }
-  EXPECT_EQ(sum, 3);
 }
 
 TEST(ThreadPool, WaitsForASlowWorker) {
   ThreadPool pool(2);
-  bool done = false;
-  pool.parallel([&](int worker) {
-    if (worker != 1) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    done = true;
+  std::vector<int> done(2, 0);
+  std::atomic<int> inside{0};
+  pool.run(2, [&](int64_t index, int worker) {
+    ++inside;
+    while (inside.load() < 2) std::this_thread::yield();
+    if (worker == 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    done[static_cast<size_t>(index)] = 1;
   });
-  EXPECT_TRUE(done);
+  EXPECT_EQ(done[0] + done[1], 2);
 }
 
 TEST(ThreadPool, DefaultSizeIsWhatTheProcessMayUse) {

@@ -61,21 +61,29 @@ struct Q8 {
   static float minimum(const WeightLayout&, const uint8_t*, int64_t, float) { return 0; }
 };
 
+float load_float(const uint8_t* from) {
+  float value = 0;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
 template <class Format>
 void linear_int8(const LinearTile& tile) {
   const int64_t blocks = tile.in / kBlock;
   for_each_group_and_row(tile, [&](const Group& group, int64_t row, Lane& acc) {
     for (int64_t b = 0; b < blocks; ++b) {
       const uint8_t* quants = group.record + b * kLanes * Format::kBlockBytes;
-      const int8_t* x = tile.xq.q + row * tile.in + b * kBlock;
+      const int64_t height = tile.xq.height;
+      const uint8_t* record = tile.xq.data + ((row / height * blocks) + b) * height * kQuantBytes;
+      const auto* x = reinterpret_cast<const int8_t*>(record + row % height * kBlock);
       std::array<int32_t, kLanes> dot{};
       for (int64_t i = 0; i < kBlock; ++i) {
         for (int64_t lane = 0; lane < kLanes; ++lane) {
           dot[lane] += Format::quant(quants, i, lane) * x[i];
         }
       }
-      const float scale = tile.xq.scale[row * blocks + b];
-      const float sum = tile.xq.sum[row * blocks + b];
+      const float scale = load_float(record + height * kScaleAt + row % height * 4);
+      const float sum = load_float(record + height * kSumAt + row % height * 4);
       for (int64_t lane = 0; lane < kLanes; ++lane) {
         const int64_t index = b * kLanes + lane;
         const float d = load_half(group.record + tile.layout.d_offset + 2 * index);
@@ -141,10 +149,11 @@ void linear_plain(const LinearTile& tile) {
 
 }  // namespace
 
-void quantize_row(const float* x, int64_t in, const QuantRows& to) {
+void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t row) {
+  const int64_t height = panel.height;
   for (int64_t b = 0; b < in / kBlock; ++b) {
     const float* block = x + b * kBlock;
-    int8_t* q = to.q + b * kBlock;
+    uint8_t* record = panel.data + b * height * kQuantBytes;
     float largest = 0;
     for (int64_t i = 0; i < kBlock; ++i) largest = std::max(largest, std::fabs(block[i]));
     const bool zero = largest < kTinyBlock;
@@ -155,12 +164,13 @@ void quantize_row(const float* x, int64_t in, const QuantRows& to) {
       // Only NaN or infinity leave the range; they must not make the cast undefined.
       const float scaled = std::min(std::max(-127.0F, block[i] * inverse), 127.0F);
       const auto value = static_cast<int32_t>(std::nearbyint(scaled));
-      q[i] = static_cast<int8_t>(value);
+      record[row * kBlock + i] = static_cast<uint8_t>(value);
       isum += value;
     }
-    to.scale[b] = scale;
-    to.isum[b] = isum;
-    to.sum[b] = scale * static_cast<float>(isum);
+    const float sum = scale * static_cast<float>(isum);
+    std::memcpy(record + height * kScaleAt + row * 4, &scale, sizeof scale);
+    std::memcpy(record + height * kSumAt + row * 4, &sum, sizeof sum);
+    std::memcpy(record + height * kIsumAt + row * 4, &isum, sizeof isum);
   }
 }
 

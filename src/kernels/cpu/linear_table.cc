@@ -19,24 +19,38 @@ bool whole_blocks(int64_t in, int64_t out) {
   return any_shape(in, out) && in % kBlock == 0;
 }
 
-constexpr auto kAsIs = SignedBytes::kAsIs;
+constexpr Isa kAnyFirst = Isa::kGeneric;
+constexpr Isa kAnyLast = Isa::kAmx;
 
-// In order of preference.
+// In order of preference. VNNI multiplies unsigned by signed bytes: Q8_0 is packed with a bias.
 constexpr std::array kTable{
-    LinearKernel{"q4_1.generic", Isa::kGeneric, Isa::kAmx, DType::kQ4_1, 8, kAsIs,
+    LinearKernel{"q4_1.avx512", Isa::kAvx512, Isa::kAmx, DType::kQ4_1, 16, SignedBytes::kAsIs,
+                 avx512::linear_q4_1, avx512::linear_q4_1_f32, avx512::quantize_row, whole_blocks},
+    LinearKernel{"q4_0.avx512", Isa::kAvx512, Isa::kAmx, DType::kQ4_0, 16, SignedBytes::kAsIs,
+                 avx512::linear_q4_0, avx512::linear_q4_0_f32, avx512::quantize_row, whole_blocks},
+    LinearKernel{"q8_0.avx512", Isa::kAvx512, Isa::kAmx, DType::kQ8_0, 16, SignedBytes::kBiased,
+                 avx512::linear_q8_0, avx512::linear_q8_0_f32, avx512::quantize_row, whole_blocks},
+    LinearKernel{"f32.avx512", Isa::kAvx512, Isa::kAmx, DType::kF32, 16, SignedBytes::kAsIs,
+                 nullptr, avx512::linear_f32, nullptr, any_shape},
+    LinearKernel{"f16.avx512", Isa::kAvx512, Isa::kAmx, DType::kF16, 16, SignedBytes::kAsIs,
+                 nullptr, avx512::linear_f16, nullptr, any_shape},
+    LinearKernel{"bf16.avx512", Isa::kAvx512, Isa::kAmx, DType::kBF16, 16, SignedBytes::kAsIs,
+                 nullptr, avx512::linear_bf16, nullptr, any_shape},
+
+    LinearKernel{"q4_1.generic", kAnyFirst, kAnyLast, DType::kQ4_1, 8, SignedBytes::kAsIs,
                  generic::linear_q4_1, generic::linear_q4_1_f32, generic::quantize_row,
                  whole_blocks},
-    LinearKernel{"q4_0.generic", Isa::kGeneric, Isa::kAmx, DType::kQ4_0, 8, kAsIs,
+    LinearKernel{"q4_0.generic", kAnyFirst, kAnyLast, DType::kQ4_0, 8, SignedBytes::kAsIs,
                  generic::linear_q4_0, generic::linear_q4_0_f32, generic::quantize_row,
                  whole_blocks},
-    LinearKernel{"q8_0.generic", Isa::kGeneric, Isa::kAmx, DType::kQ8_0, 8, kAsIs,
+    LinearKernel{"q8_0.generic", kAnyFirst, kAnyLast, DType::kQ8_0, 8, SignedBytes::kAsIs,
                  generic::linear_q8_0, generic::linear_q8_0_f32, generic::quantize_row,
                  whole_blocks},
-    LinearKernel{"f32.generic", Isa::kGeneric, Isa::kAmx, DType::kF32, 8, kAsIs, nullptr,
+    LinearKernel{"f32.generic", kAnyFirst, kAnyLast, DType::kF32, 8, SignedBytes::kAsIs, nullptr,
                  generic::linear_f32, nullptr, any_shape},
-    LinearKernel{"f16.generic", Isa::kGeneric, Isa::kAmx, DType::kF16, 8, kAsIs, nullptr,
+    LinearKernel{"f16.generic", kAnyFirst, kAnyLast, DType::kF16, 8, SignedBytes::kAsIs, nullptr,
                  generic::linear_f16, nullptr, any_shape},
-    LinearKernel{"bf16.generic", Isa::kGeneric, Isa::kAmx, DType::kBF16, 8, kAsIs, nullptr,
+    LinearKernel{"bf16.generic", kAnyFirst, kAnyLast, DType::kBF16, 8, SignedBytes::kAsIs, nullptr,
                  generic::linear_bf16, nullptr, any_shape},
 };
 

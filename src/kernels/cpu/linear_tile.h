@@ -33,13 +33,19 @@ struct WeightLayout {
   int64_t group_bytes = 0;
 };
 
-// Activation rows in int8 with one scale per block: x = scale * q.
+// Activation rows in int8 with one scale per block: x = scale * q. Rows lie in panels of `height`
+// rows, so that a kernel reaches all rows of a panel from one pointer; a panel is in/32 records of
+// height * kQuantBytes bytes: q [height][32], then scale, sum = scale * (sum of q), and the integer
+// sum of q, each [height]. Rows missing from the last panel are not initialised.
 struct QuantRows {
-  int8_t* q = nullptr;      // [rows][in]
-  float* scale = nullptr;   // [rows][in / 32]
-  float* sum = nullptr;     // [rows][in / 32], scale * sum of q
-  int32_t* isum = nullptr;  // [rows][in / 32], sum of q
+  uint8_t* data = nullptr;
+  int32_t height = 0;  // 1 for a single row, else kPanel
 };
+inline constexpr int32_t kPanel = 16;
+inline constexpr int64_t kQuantBytes = kBlock + 12;
+inline constexpr int64_t kScaleAt = kBlock;  // times height, within a record
+inline constexpr int64_t kSumAt = kBlock + 4;
+inline constexpr int64_t kIsumAt = kBlock + 8;
 
 // A rectangle of the product: some groups of outputs for some rows.
 struct LinearTile {
@@ -51,7 +57,7 @@ struct LinearTile {
   int64_t rows = 0;
   const float* x = nullptr;  // [rows][in], x_stride floats apart; for the FP32 kernels
   int64_t x_stride = 0;
-  QuantRows xq{};      // for the integer kernels
+  QuantRows xq{};      // for the integer kernels; starts at a panel
   float* y = nullptr;  // [rows][outs], y_stride floats apart
   int64_t y_stride = 0;
   bool accumulate = false;
@@ -63,11 +69,11 @@ struct LinearTile {
 //   FP32 kernels:     acc += w * x
 using LinearTileFn = void (*)(const LinearTile&);
 
-// Quantises one row of `in` (a multiple of 32) values; each pointer is already at its row.
-using QuantizeRowFn = void (*)(const float* x, int64_t in, const QuantRows& to);
+// Quantises one row of `in` (a multiple of 32) values into row `row` of its panel.
+using QuantizeRowFn = void (*)(const float* x, int64_t in, const QuantRows& panel, int64_t row);
 
 namespace generic {
-void quantize_row(const float* x, int64_t in, const QuantRows& to);
+void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t row);
 void linear_q4_0(const LinearTile& tile);
 void linear_q4_1(const LinearTile& tile);
 void linear_q8_0(const LinearTile& tile);
@@ -78,5 +84,17 @@ void linear_f32(const LinearTile& tile);
 void linear_f16(const LinearTile& tile);
 void linear_bf16(const LinearTile& tile);
 }  // namespace generic
+namespace avx512 {
+void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t row);
+void linear_q4_0(const LinearTile& tile);
+void linear_q4_1(const LinearTile& tile);
+void linear_q8_0(const LinearTile& tile);
+void linear_q4_0_f32(const LinearTile& tile);
+void linear_q4_1_f32(const LinearTile& tile);
+void linear_q8_0_f32(const LinearTile& tile);
+void linear_f32(const LinearTile& tile);
+void linear_f16(const LinearTile& tile);
+void linear_bf16(const LinearTile& tile);
+}  // namespace avx512
 
 }  // namespace o3::kernels::cpu
