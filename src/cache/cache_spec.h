@@ -49,4 +49,7 @@ struct PageLayout {
 // the largest power of two that fits the same bytes. kUnsupported for kinds no kernel serves yet.
 Result<PageLayout> make_page_layout(std::span<const CacheSpec> layers, int32_t page_tokens);
 
+// Pages that one sequence of `tokens` (>= 0) tokens takes, over all groups.
+int64_t pages_for(const PageLayout& layout, int64_t tokens) noexcept;
+
 }  // namespace o3::cache

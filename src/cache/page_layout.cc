@@ -83,4 +83,12 @@ Result<PageLayout> make_page_layout(std::span<const CacheSpec> layers, int32_t p
   return layout;
 }
 
+int64_t pages_for(const PageLayout& layout, int64_t tokens) noexcept {
+  int64_t pages = 0;
+  for (const KvGroup& group : layout.groups) {
+    pages += (tokens + group.page_tokens - 1) / group.page_tokens;
+  }
+  return pages;
+}
+
 }  // namespace o3::cache

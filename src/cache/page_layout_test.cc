@@ -53,6 +53,18 @@ TEST(PageLayout, SmallerGroupsGetMoreTokensPerPage) {
   }
 }
 
+TEST(PageLayout, CountsThePagesOfASequenceOverAllGroups) {
+  PageLayout layout;
+  layout.groups.resize(2);
+  layout.groups[0].page_tokens = 32;
+  layout.groups[1].page_tokens = 128;
+  EXPECT_EQ(pages_for(layout, 0), 0);
+  EXPECT_EQ(pages_for(layout, 1), 2);
+  EXPECT_EQ(pages_for(layout, 32), 2);
+  EXPECT_EQ(pages_for(layout, 33), 3);
+  EXPECT_EQ(pages_for(layout, 129), 5 + 2);
+}
+
 TEST(PageLayout, PagesStartOnCacheLines) {
   const std::vector<CacheSpec> layers{full(1, 1), full(1, 1)};
   const auto layout = make_page_layout(layers, 16);

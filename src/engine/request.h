@@ -21,11 +21,12 @@ namespace o3::engine {
 // channel, embedder, versions).
 using InstanceId = Id<struct InstanceTag, uint32_t>;
 
+// Applied in the order mask, temperature, top-k, top-p (over what top-k left).
 struct SamplingParams {
-  float temperature = 1.0F;  // 0: greedy (lowest id wins a tie)
-  int32_t top_k = 0;         // 0: off
+  float temperature = 1.0F;  // 0 to 100; 0: greedy (lowest id wins a tie)
+  int32_t top_k = 0;         // >= 0; 0: off
   float top_p = 1.0F;        // (0, 1]; 1: off
-  uint64_t seed = 0;         // randomness = f(seed, choice, position), nothing else
+  uint64_t seed = 0;         // randomness = f(seed, choice, position in the sequence), no more
   uint32_t choice = 0;
 };
 
@@ -36,7 +37,7 @@ struct Generate {
   std::vector<Token> prompt;  // at least one token
   SamplingParams sampling;
   int32_t max_new_tokens = 0;      // >= 1; prompt + max_new_tokens fits the context
-  std::vector<Token> stop_tokens;  // ends the sequence, not delivered
+  std::vector<Token> stop_tokens;  // at most 256; one ends the sequence and is not delivered
   ConstraintFactory constraint;
 };
 // Seams: the same admission, classes and step budget; no KV. Their issues fill them in.
@@ -56,8 +57,8 @@ struct Request {
 // The one end of a request.
 struct Finish {
   Outcome outcome = Outcome::kStop;
-  std::optional<Error> error;  // with kError, kDeadline
-  int32_t prompt_tokens = 0;
+  std::optional<Error> error;     // with kError, kDeadline
+  int32_t prompt_tokens = 0;      // computed; fewer than the prompt's when cut short
   int32_t completion_tokens = 0;  // sampled tokens, a stop token included
 };
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/engine_metrics.h"
+
+namespace o3::engine {
+namespace {
+
+prometheus::Gauge& gauge(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
+}
+
+prometheus::Counter& tokens(prometheus::Registry& registry, const char* kind) {
+  return prometheus::BuildCounter()
+      .Name("o3_tokens_total")
+      .Help("Tokens computed: prompt tokens prefilled, output tokens sampled")
+      .Register(registry)
+      .Add({{"kind", kind}});
+}
+
+}  // namespace
+
+EngineMetrics::EngineMetrics(prometheus::Registry& registry)
+    : requests_running(gauge(registry, "o3_requests_running", "Requests that take part in steps")),
+      requests_waiting(gauge(registry, "o3_requests_waiting", "Accepted requests not started yet")),
+      kv_blocks_used(gauge(registry, "o3_kv_blocks_used", "KV pages leased to sequences")),
+      kv_blocks_total(gauge(registry, "o3_kv_blocks_total", "KV pages of the pool")),
+      prompt_tokens(tokens(registry, "prompt")),
+      output_tokens(tokens(registry, "output")) {}
+
+}  // namespace o3::engine

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where other threads meet the engine thread: what they ask for, and which requests are alive.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "engine/request.h"
+
+namespace o3::engine {
+
+struct Submission {
+  std::shared_ptr<const Request> request;
+  std::shared_ptr<DeltaSink> sink;
+};
+
+// In the order to be obeyed: submissions, then cancels (which name only submitted requests).
+struct Commands {
+  std::vector<Submission> submissions;
+  std::vector<RequestId> cancels;
+  bool cancel_all = false;
+  bool stop = false;  // nothing is alive and nothing will come: the thread may end
+};
+
+class Inbox {
+ public:
+  explicit Inbox(int32_t max_waiting) : max_waiting_(max_waiting) {}
+
+  // ---- any thread ----
+  // From ok on the request is alive, until settle() names it. kConflict, kExhausted, kUnavailable.
+  Result<void> submit(Submission submission);
+  void cancel(RequestId id) noexcept;  // ignored unless alive
+  bool open() const noexcept;          // submit() may succeed
+  void close(std::string why);         // from now on submit() is refused; the first reason stays
+  void cancel_all();                   // with close(): everything alive ends soon
+  void stop();                         // with close(): the thread ends when nothing is alive
+  // True when nothing is alive, false at the timeout (real time).
+  bool wait_until_settled(Nanoseconds timeout);
+  void wait_until_settled();
+
+  // ---- engine thread ----
+  // Takes what has come; with `sleep` waits until something has.
+  void take(Commands& commands, bool sleep);
+  // These requests have had their Finish; `waiting` requests are now queued in the scheduler.
+  void settle(std::span<const RequestId> finished, int32_t waiting);
+
+ private:
+  bool pending() const noexcept;
+
+  const int32_t max_waiting_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;     // for the engine thread
+  std::condition_variable settled_;  // for wait_until_settled
+  std::vector<Submission> submissions_;
+  std::vector<RequestId> cancels_;
+  std::unordered_map<RequestId, bool> alive_;  // -> its cancel was passed on
+  int32_t scheduled_waiting_ = 0;
+  std::string closed_;  // why submit() refuses; empty while open
+  bool cancel_all_ = false;
+  bool stop_ = false;
+};
+
+}  // namespace o3::engine

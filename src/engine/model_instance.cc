@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model_instance.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+
+namespace o3::engine {
+namespace {
+
+SchedulerLimits scheduler_limits(const EngineOptions& options) {
+  SchedulerLimits limits;
+  limits.max_running = options.max_running;
+  limits.max_step_rows = options.max_step_rows;
+  limits.step_time_target = options.step_time_target;
+  return limits;
+}
+
+Result<void> check_options(const EngineOptions& options) {
+  if (options.max_running < 1 || options.max_running > 65536) {
+    return invalid("max_running must be 1 to 65536", "max_running");
+  }
+  if (options.max_waiting < 1) return invalid("max_waiting must be 1 or more", "max_waiting");
+  if (options.max_step_rows < options.max_running || options.max_step_rows > 1 << 20) {
+    return invalid("max_step_rows must be at least max_running (" +
+                       std::to_string(options.max_running) + ") and at most 1048576",
+                   "max_step_rows");
+  }
+  if (options.step_time_target <= Nanoseconds(0)) {
+    return invalid("step_time_target must be positive", "step_time_target");
+  }
+  return {};
+}
+
+Result<std::unique_ptr<cache::BlockPool>> make_pool(const EngineOptions& options,
+                                                    device::Backend& backend,
+                                                    const model::Model& model) {
+  O3_ASSIGN(cache::PageLayout layout,
+            cache::make_page_layout(model.cache_specs(), options.page_tokens));
+  const int64_t least = layout.page_bytes * std::ssize(layout.groups);
+  if (options.kv_bytes < least) {
+    return invalid("a KV pool of " + std::to_string(options.kv_bytes) +
+                       " bytes holds no sequence; it needs at least " + std::to_string(least),
+                   "kv_bytes");
+  }
+  const int64_t blocks = std::min<int64_t>(options.kv_bytes / layout.page_bytes, UINT32_MAX);
+  return cache::BlockPool::create(backend, std::move(layout), static_cast<uint32_t>(blocks));
+}
+
+}  // namespace
+
+ModelInstance::ModelInstance(const EngineOptions& options, Parts parts, const Clock& clock)
+    : parts_(std::move(parts)),
+      clock_(clock),
+      limits_(RequestLimits::of(parts_.model->config().vocabulary, parts_.model->config().context,
+                                parts_.pool->layout(), parts_.pool->total_blocks())),
+      scheduler_(scheduler_limits(options), *parts_.pool),
+      sampler_(limits_.vocabulary),
+      batch_(parts_.pool->layout().groups.size()) {}
+
+Result<std::unique_ptr<ModelInstance>> ModelInstance::create(
+    const EngineOptions& options, device::Backend& backend,
+    std::shared_ptr<const model::Model> model, const Clock& clock) {
+  O3_TRY(check_options(options));
+  if (model->config().vocabulary < 1 || model->config().context < 1) {
+    return invalid("the model has no vocabulary or no context");
+  }
+  Parts parts{.model = std::move(model), .pool = nullptr, .executor = nullptr};
+  O3_ASSIGN(parts.pool, make_pool(options, backend, *parts.model));
+  const ExecutorLimits limits{.max_step_rows = options.max_step_rows,
+                              .max_logit_rows = options.max_running,
+                              .compute = options.compute};
+  O3_ASSIGN(parts.executor, ModelExecutor::create(limits, backend, *parts.model, *parts.pool));
+  return std::unique_ptr<ModelInstance>(new ModelInstance(options, std::move(parts), clock));
+}
+
+void ModelInstance::submit(Submission submission) {
+  Sequence& sequence = scheduler_.enqueue(
+      std::make_unique<Sequence>(std::move(submission.request), std::move(submission.sink)));
+  if (failure_) scheduler_.retire(sequence, Outcome::kError, failure_);
+}
+
+void ModelInstance::cancel(RequestId id) {
+  scheduler_.retire(id, Outcome::kCancelled);
+}
+void ModelInstance::cancel_all() {
+  scheduler_.retire_all(Outcome::kCancelled);
+}
+
+void ModelInstance::step(const std::function<void()>& poll, Outbox& outbox,
+                         std::vector<RequestId>& finished) {
+  scheduler_.plan(clock_.monotonic(), plan_);
+  scheduler_.commit(plan_);
+  start_constraints();
+  if (!plan_.rows.empty()) run(poll);
+  hand_over(outbox, finished);
+  usage_.observe(scheduler_.usage(), clock_.monotonic());
+}
+
+void ModelInstance::start_constraints() {
+  for (const SequenceRows& share : plan_.rows) {
+    Sequence& sequence = *share.sequence;
+    if (!share.admit || !sequence.work().constraint) continue;
+    sequence.constraint = sequence.work().constraint();
+    sequence.mask.resize((static_cast<size_t>(limits_.vocabulary) + 31) / 32);
+    if (sequence.constraint == nullptr) {
+      scheduler_.retire(sequence, Outcome::kError,
+                        Error{Code::kInternal, "the output constraint could not be made", {}});
+    }
+  }
+}
+
+void ModelInstance::run(const std::function<void()>& poll) {
+  const Nanoseconds began = clock_.monotonic();
+  batch_.build(plan_);
+  parts_.executor->launch(batch_.view());
+  fill_masks();
+  const Result<device::TensorView> logits = parts_.executor->collect();
+  poll();
+  if (logits.ok()) {
+    prompt_tokens_ += plan_.prefill_rows;
+    sample(*logits);
+  } else {
+    fail(logits.error());
+  }
+  scheduler_.complete(plan_, clock_.monotonic() - began);
+}
+
+void ModelInstance::fill_masks() {
+  for (const SequenceRows& share : plan_.rows) {
+    Sequence& sequence = *share.sequence;
+    if (!share.sample || sequence.constraint == nullptr) continue;
+    std::fill(sequence.mask.begin(), sequence.mask.end(), 0U);
+    sequence.constraint->fill(sequence.mask);
+  }
+}
+
+void ModelInstance::sample(const device::TensorView& logits) {
+  int64_t row = 0;
+  for (const SequenceRows& share : plan_.rows) {
+    if (!share.sample) continue;
+    Sequence& sequence = *share.sequence;
+    const std::span<float> values(logits.row<float>(row++),
+                                  static_cast<size_t>(limits_.vocabulary));
+    if (sequence.retiring) continue;  // cancelled while the step ran
+    const Result<Token> token = sampler_.sample(values, sequence.work().sampling, sequence.mask,
+                                                static_cast<uint32_t>(sequence.length()));
+    if (token.ok()) {
+      take_token(sequence, *token);
+    } else {
+      scheduler_.retire(sequence, Outcome::kError, token.error());
+    }
+  }
+}
+
+void ModelInstance::take_token(Sequence& sequence, Token token) {
+  const Generate& work = sequence.work();
+  sequence.sampled.push_back(token);
+  ++output_tokens_;
+  if (std::find(work.stop_tokens.begin(), work.stop_tokens.end(), token) !=
+      work.stop_tokens.end()) {
+    return scheduler_.retire(sequence, Outcome::kStop);
+  }
+  if (sequence.constraint != nullptr && !sequence.constraint->accept(token)) {
+    return scheduler_.retire(
+        sequence, Outcome::kError,
+        Error{Code::kInternal, "the output constraint refused a token that it had allowed", {}});
+  }
+  sequence.undelivered.push_back(token);
+  if (sequence.constraint != nullptr && sequence.constraint->complete()) {
+    scheduler_.retire(sequence, Outcome::kStop);
+  } else if (std::ssize(sequence.sampled) == work.max_new_tokens) {
+    scheduler_.retire(sequence, Outcome::kLength);
+  }
+}
+
+void ModelInstance::fail(const Error& why) {
+  log::error("engine: the backend failed, all requests end: {}", why.message);
+  failure_ = unavailable("the inference backend failed; the server needs a restart");
+  scheduler_.retire_all(Outcome::kError, failure_);
+}
+
+void ModelInstance::hand_over(Outbox& outbox, std::vector<RequestId>& finished) {
+  for (const SequenceRows& share : plan_.rows) {
+    Sequence& sequence = *share.sequence;
+    if (sequence.retiring || sequence.undelivered.empty()) continue;
+    outbox.add(sequence.sink, {.id = sequence.request->id,
+                               .tokens = std::exchange(sequence.undelivered, {}),
+                               .finish = std::nullopt});
+  }
+  scheduler_.reap(released_);
+  plan_.clear();  // it may name released sequences
+  for (const auto& sequence : released_) {
+    const RequestId id = sequence->request->id;
+    Finish finish{.outcome = sequence->outcome,
+                  .error = std::move(sequence->error),
+                  .prompt_tokens = std::min(sequence->filled, sequence->prompt_tokens()),
+                  .completion_tokens = static_cast<int32_t>(sequence->sampled.size())};
+    outbox.add(sequence->sink,
+               {.id = id, .tokens = std::move(sequence->undelivered), .finish = std::move(finish)});
+    finished.push_back(id);
+  }
+  released_.clear();
+}
+
+InstanceStats ModelInstance::stats() const {
+  return {.running = scheduler_.running(),
+          .waiting = scheduler_.waiting(),
+          .blocks_used = parts_.pool->total_blocks() - parts_.pool->free_blocks(),
+          .blocks_total = parts_.pool->total_blocks(),
+          .fragmentation = usage_.fragmentation(),
+          .prompt_tokens = prompt_tokens_,
+          .output_tokens = output_tokens_};
+}
+
+}  // namespace o3::engine

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// One model with its pool, scheduler and executor: everything of the engine but threads, so that
+// tests can step it under a clock of theirs. Engine thread only, but for limits().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "cache/block_pool.h"
+#include "engine/engine.h"
+#include "engine/executor.h"
+#include "engine/inbox.h"
+#include "engine/outbox.h"
+#include "engine/request_limits.h"
+#include "engine/sampler.h"
+#include "engine/scheduler.h"
+#include "engine/step_batch.h"
+
+namespace o3::engine {
+
+struct InstanceStats {
+  int32_t running = 0;
+  int32_t waiting = 0;
+  uint32_t blocks_used = 0;
+  uint32_t blocks_total = 0;
+  double fragmentation = 0.0;  // time average since the start
+  int64_t prompt_tokens = 0;   // computed since the start
+  int64_t output_tokens = 0;   // sampled since the start
+};
+
+class ModelInstance {
+ public:
+  // The backend and the clock must outlive it. kInvalid names the option that cannot work.
+  static Result<std::unique_ptr<ModelInstance>> create(const EngineOptions& options,
+                                                       device::Backend& backend,
+                                                       std::shared_ptr<const model::Model> model,
+                                                       const Clock& clock);
+
+  const RequestLimits& limits() const noexcept { return limits_; }
+
+  // The request was checked against limits().
+  void submit(Submission submission);
+  void cancel(RequestId id);
+  void cancel_all();
+  bool idle() const noexcept { return scheduler_.empty(); }
+
+  // One step. `poll` is called while requests may be taken in and cancelled: after the forward
+  // pass, before its results are used. Adds what the sinks get, and the ids of the requests whose
+  // Finish is among it; their pages are already back.
+  void step(const std::function<void()>& poll, Outbox& outbox, std::vector<RequestId>& finished);
+
+  InstanceStats stats() const;
+  // Set once the backend has failed; from then on every request ends with it.
+  const std::optional<Error>& failure() const noexcept { return failure_; }
+  const Scheduler& scheduler() const noexcept { return scheduler_; }
+  const cache::BlockPool& pool() const noexcept { return *parts_.pool; }
+
+ private:
+  // In the order of construction: the executor uses the pool and the model.
+  struct Parts {
+    std::shared_ptr<const model::Model> model;
+    std::unique_ptr<cache::BlockPool> pool;
+    std::unique_ptr<Executor> executor;
+  };
+  ModelInstance(const EngineOptions& options, Parts parts, const Clock& clock);
+
+  void start_constraints();
+  void run(const std::function<void()>& poll);
+  void fill_masks();
+  void sample(const device::TensorView& logits);
+  void take_token(Sequence& sequence, Token token);
+  void fail(const Error& why);
+  void hand_over(Outbox& outbox, std::vector<RequestId>& finished);
+
+  Parts parts_;
+  const Clock& clock_;
+  RequestLimits limits_;
+  Scheduler scheduler_;
+  Sampler sampler_;
+  StepPlan plan_;
+  StepBatch batch_;
+  std::vector<std::unique_ptr<Sequence>> released_;
+  cache::SlotUsageAverage usage_;
+  std::optional<Error> failure_;
+  int64_t prompt_tokens_ = 0;
+  int64_t output_tokens_ = 0;
+};
+
+}  // namespace o3::engine

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Continuous batching with chunked prefill over one block pool. docs/engine.md names the
+// invariants. Engine thread only; knows no model, no clock and no thread, so that it can be
+// simulated.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "cache/block_pool.h"
+#include "cache/slot_usage.h"
+#include "engine/sequence.h"
+#include "engine/step_cost.h"
+#include "engine/step_plan.h"
+
+namespace o3::engine {
+
+struct SchedulerLimits {
+  int32_t max_running = 64;
+  int32_t max_step_rows = 512;  // >= max_running, so that every running sequence can get a row
+  Nanoseconds step_time_target = std::chrono::milliseconds(25);
+  // What prefill gets beside decodes even when the target leaves less: it must not starve.
+  int32_t min_prefill_rows = 8;
+};
+
+class Scheduler {
+ public:
+  // The pool must outlive the scheduler and serve nobody else.
+  Scheduler(const SchedulerLimits& limits, cache::BlockPool& pool);
+
+  // Takes a sequence that the pool can hold (request_limits.h checks); its id must be new.
+  Sequence& enqueue(std::unique_ptr<Sequence> sequence);
+
+  // Marks a sequence as ending; the first outcome stays. Unknown ids are ignored.
+  void retire(RequestId id, Outcome outcome, std::optional<Error> error = std::nullopt);
+  void retire(Sequence& sequence, Outcome outcome, std::optional<Error> error = std::nullopt);
+  void retire_all(Outcome outcome, const std::optional<Error>& error = std::nullopt);
+
+  // The next step, without any side effect. No step may be in flight.
+  void plan(Nanoseconds now, StepPlan& plan) const;
+
+  // Carries the plan out: the only place that admits and leases pages. Retires the expired.
+  void commit(const StepPlan& plan);
+
+  // The committed step came back: its rows are in the cache, its sequences are no longer in flight.
+  void complete(const StepPlan& plan, Nanoseconds took);
+
+  // Releases every sequence that is retiring and not in flight: its pages return to the pool now.
+  void reap(std::vector<std::unique_ptr<Sequence>>& released);
+
+  bool empty() const noexcept { return sequences_.empty(); }
+  int32_t waiting() const noexcept { return waiting_count_; }
+  int32_t running() const noexcept { return static_cast<int32_t>(running_.size()); }
+  int64_t charged_pages() const noexcept { return charged_; }
+  const cache::SlotUsage& usage() const noexcept { return usage_; }
+  const StepCost& cost() const noexcept { return cost_; }
+
+ private:
+  static constexpr size_t kClasses = 4;
+
+  void add_rows(StepPlan& plan, Sequence& sequence, int32_t rows, bool admit) const;
+  int32_t prefill_budget(int32_t decode_rows) const;
+  int64_t bound_pages(const Sequence& sequence) const;
+  void admit(Sequence& sequence);
+  void lease_for(Sequence& sequence, int32_t tokens);
+  void release(Sequence& sequence);
+
+  SchedulerLimits limits_;
+  cache::BlockPool& pool_;
+  std::unordered_map<RequestId, std::unique_ptr<Sequence>> sequences_;
+  std::array<std::deque<Sequence*>, kClasses> waiting_;  // by class, in order of arrival
+  std::vector<Sequence*> running_;                       // in order of admission
+  std::vector<Sequence*> retiring_;
+  int32_t waiting_count_ = 0;
+  int64_t charged_ = 0;  // pages promised to running sequences, <= pool total
+  uint64_t arrivals_ = 0;
+  cache::SlotUsage usage_;
+  StepCost cost_;
+};
+
+}  // namespace o3::engine

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request on its way through an instance. Engine thread only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "cache/block_pool.h"
+#include "engine/request.h"
+#include "text/token_constraint.h"
+
+namespace o3::engine {
+
+// Made at submit, waiting until a plan admits it, running until it retires; released (pages back,
+// Finish made) only when retiring && inflight == 0.
+struct Sequence {
+  Sequence(std::shared_ptr<const Request> its_request, std::shared_ptr<DeltaSink> its_sink)
+      : request(std::move(its_request)), sink(std::move(its_sink)) {}
+
+  const Generate& work() const { return *std::get_if<Generate>(&request->work); }
+  int32_t prompt_tokens() const { return static_cast<int32_t>(work().prompt.size()); }
+  // Known tokens: the prompt and what was sampled.
+  int32_t length() const { return prompt_tokens() + static_cast<int32_t>(sampled.size()); }
+  // Known tokens whose K/V is not written yet; never 0 for a live sequence.
+  int32_t pending() const { return length() - filled; }
+  bool decoding() const { return !sampled.empty() && pending() == 1; }
+  Token token(int32_t position) const {
+    const int32_t prompt = prompt_tokens();
+    return position < prompt ? work().prompt[static_cast<size_t>(position)]
+                             : sampled[static_cast<size_t>(position - prompt)];
+  }
+
+  std::shared_ptr<const Request> request;
+  std::shared_ptr<DeltaSink> sink;
+  uint64_t arrival = 0;  // order of enqueue() over all classes
+
+  bool running = false;                   // admitted
+  std::vector<cache::BlockLease> tables;  // one per KV group, pages in logical order
+  int64_t charge = 0;                     // pages promised to it while it runs: its full bound
+  int32_t filled = 0;                     // tokens whose K/V is in the cache
+  int32_t inflight = 0;                   // committed steps that have not come back
+
+  std::vector<Token> sampled;      // a stop token included
+  std::vector<Token> undelivered;  // of those, what the sink is to get after this step
+  std::unique_ptr<text::TokenConstraint> constraint;
+  std::vector<uint32_t> mask;  // vocabulary bits, with a constraint only
+
+  bool retiring = false;
+  Outcome outcome = Outcome::kStop;
+  std::optional<Error> error;
+};
+
+}  // namespace o3::engine
