@@ -35,6 +35,10 @@ int64_t element_bytes(DType dtype) noexcept {
   return dtype == DType::kF16 ? 2 : 4;
 }
 
+int64_t scratch_floats(int32_t head_dim) noexcept {
+  return int64_t{kTileVectors} * kSplit + round_up(head_dim, 32) * cpu::kKeyTokens;
+}
+
 int64_t partial_floats(int32_t head_dim) noexcept {
   return round_up(int64_t{kTileVectors} * (head_dim + 2), kAlignFloats);
 }
@@ -175,11 +179,10 @@ class Attention {
   // Workspace: per thread scratch, running and fresh partial; then slots for split partials.
   float* scratch_of(int worker) const noexcept { return workspace_ + worker * thread_floats(); }
   int64_t thread_floats() const noexcept {
-    return round_up(cpu::scratch_floats(kv_.head_dim), kAlignFloats) +
-           2 * partial_floats(kv_.head_dim);
+    return scratch_floats(kv_.head_dim) + 2 * partial_floats(kv_.head_dim);
   }
   Partial thread_partial(int worker, int which) const noexcept {
-    float* at = scratch_of(worker) + round_up(cpu::scratch_floats(kv_.head_dim), kAlignFloats);
+    float* at = scratch_of(worker) + scratch_floats(kv_.head_dim);
     return carve_partial(at + which * partial_floats(kv_.head_dim), kv_.head_dim);
   }
   Partial slot(int64_t index) const noexcept {
@@ -320,7 +323,7 @@ void paged_attention(const AttnDesc& desc, const PagedKv& kv,
 int64_t attention_workspace(const AttnDesc& /*desc*/, const PagedKv& kv, int64_t /*rows*/,
                             device::Backend& backend) {
   const int64_t threads = static_cast<CpuBackend&>(backend).threads().size();
-  const int64_t per_thread = round_up(cpu::scratch_floats(kv.head_dim), kAlignFloats) +
+  const int64_t per_thread = scratch_floats(kv.head_dim) +
                              (2 + kSlotsPerThread + kTilesPerThread) * partial_floats(kv.head_dim);
   return threads * per_thread * static_cast<int64_t>(sizeof(float));
 }

@@ -39,14 +39,12 @@ struct AttnTile {
   float scale = 0.0F;
   float softcap = 0.0F;
   Partial out{};
-  float* scratch = nullptr;  // scratch_floats()
+  float* scratch = nullptr;
 };
 
-// Floats of scratch for one tile: scores, and a stretch of keys with tokens innermost.
-inline constexpr int64_t kKeyTokens = 32;
-constexpr int64_t scratch_floats(int32_t head_dim) {
-  return static_cast<int64_t>(kTileVectors) * kSplit + kKeyTokens * head_dim;
-}
+// Scratch of a tile: scores [kTileVectors][kSplit], then keys [head_dim][kKeyTokens], head_dim
+// rounded up to a multiple of 32.
+inline constexpr int32_t kKeyTokens = 32;
 
 struct AttnOps {
   const char* name;
@@ -59,5 +57,9 @@ namespace generic {
 void attend_split(const AttnTile& tile);
 void merge_split(const Partial& into, const Partial& more, int32_t vectors, int32_t head_dim);
 }  // namespace generic
+namespace avx512 {  // head_dim and page_tokens multiples of 16
+void attend_split(const AttnTile& tile);
+void merge_split(const Partial& into, const Partial& more, int32_t vectors, int32_t head_dim);
+}  // namespace avx512
 
 }  // namespace o3::kernels::cpu

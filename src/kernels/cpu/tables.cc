@@ -16,12 +16,19 @@ struct RowOpsRow {
   RowOps ops;
 };
 constexpr std::array kRowOps{
+    RowOpsRow{Isa::kAvx512,
+              Isa::kAmx,
+              {"rows.avx512", avx512::rms_norm, avx512::swiglu, avx512::rope_interleaved,
+               avx512::rope_half, avx512::to_half}},
     RowOpsRow{Isa::kGeneric,
               Isa::kAmx,
               {"rows.generic", generic::rms_norm, generic::swiglu, generic::rope_interleaved,
                generic::rope_half, generic::to_half}},
 };
 
+bool whole_registers(int32_t head_dim, int32_t page_tokens) {
+  return head_dim % 16 == 0 && page_tokens % 16 == 0;
+}
 bool any_pages(int32_t /*head_dim*/, int32_t /*page_tokens*/) {
   return true;
 }
@@ -33,6 +40,10 @@ struct AttnRow {
   AttnOps ops;
 };
 constexpr std::array kAttention{
+    AttnRow{Isa::kAvx512,
+            Isa::kAmx,
+            whole_registers,
+            {"attention.avx512", avx512::attend_split, avx512::merge_split}},
     AttnRow{Isa::kGeneric,
             Isa::kAmx,
             any_pages,
