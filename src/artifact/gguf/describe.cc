@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "artifact/gguf/describe.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "artifact/gguf/gguf_parser.h"
+
+namespace o3::artifact {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr uint64_t kShownElements = 8;
+constexpr size_t kShownBytes = 120;  // of a value, in the text for people
+
+Json string_json(std::string_view text) {
+  // Through the serialiser that replaces what is not UTF-8: the file may hold any bytes.
+  const std::string quoted =
+      Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Json::parse(quoted);
+}
+
+template <class T>
+Json number_json(GgufType type, const std::byte* at) {
+  const GgufValue scalar{type, GgufType::kU8, 0, {at, gguf_type_bytes(type)}};
+  const Result<T> value = scalar.as<T>("");
+  return value.ok() ? Json(*value) : Json();
+}
+
+Json scalar_json(GgufType type, const std::byte* at) {
+  switch (type) {
+    case GgufType::kF32:
+      return number_json<float>(type, at);
+    case GgufType::kF64:
+      return number_json<double>(type, at);
+    case GgufType::kBool:
+      return number_json<bool>(type, at);
+    case GgufType::kU64:
+      return number_json<uint64_t>(type, at);
+    default:
+      return number_json<int64_t>(type, at);
+  }
+}
+
+Json array_json(const GgufValue& value) {
+  Json first = Json::array();
+  const uint64_t shown = std::min(value.count, kShownElements);
+  if (value.element == GgufType::kString) {
+    auto text = StringArray(value.data, value.count).begin();
+    for (uint64_t i = 0; i < shown; ++i, ++text) first.push_back(string_json(*text));
+  } else {
+    const size_t step = gguf_type_bytes(value.element);
+    for (uint64_t i = 0; i < shown; ++i) {
+      first.push_back(scalar_json(value.element, value.data.data() + i * step));
+    }
+  }
+  if (shown == value.count) return first;
+  return {{"type", value.type_name()}, {"count", value.count}, {"first", std::move(first)}};
+}
+
+Json value_json(const GgufValue& value) {
+  if (value.type == GgufType::kArray) return array_json(value);
+  if (value.type != GgufType::kString) return scalar_json(value.type, value.data.data());
+  return string_json({reinterpret_cast<const char*>(value.data.data()), value.data.size()});
+}
+
+// ordered_json looks every key up in the list before adding it; the keys of a file are known to be
+// distinct, and a hostile file may have very many.
+Json metadata_json(const GgufFile& file) {
+  Json object = Json::object();
+  auto& members = object.get_ref<Json::object_t&>();
+  members.reserve(file.metadata().size());
+  for (const GgufEntry& entry : file.metadata()) {
+    members.emplace_back(string_json(entry.key).get<std::string>(), value_json(entry.value));
+  }
+  return object;
+}
+
+int64_t elements(const device::TensorView& view) noexcept {
+  return view.rows() * view.cols();
+}
+
+Json tensor_json(const GgufTensor& tensor) {
+  const auto& shape = tensor.view.shape;
+  return {{"name", string_json(tensor.name)},
+          {"dtype", device::traits(tensor.view.dtype).name},
+          {"shape", std::vector<int64_t>(shape.begin(), shape.begin() + tensor.view.rank)},
+          {"bytes", tensor.bytes}};
+}
+
+Json totals_json(const GgufFile& file) {
+  struct Total {
+    int64_t tensors = 0;
+    int64_t elements = 0;
+    int64_t bytes = 0;
+    void add(const GgufTensor& tensor) {
+      ++tensors;
+      elements += artifact::elements(tensor.view);
+      bytes += tensor.bytes;
+    }
+  };
+  Total all;
+  std::map<std::string_view, Total> by_dtype;
+  for (const GgufTensor& tensor : file.tensors()) {
+    all.add(tensor);
+    by_dtype[device::traits(tensor.view.dtype).name].add(tensor);
+  }
+  Json rows = Json::array();
+  for (const auto& [dtype, total] : by_dtype) {
+    rows.push_back({{"dtype", dtype},
+                    {"tensors", total.tensors},
+                    {"elements", total.elements},
+                    {"bytes", total.bytes}});
+  }
+  return {{"tensors", all.tensors},
+          {"elements", all.elements},
+          {"bytes", all.bytes},
+          {"by_dtype", std::move(rows)}};
+}
+
+// In ASCII: a hostile file must not reach the terminal with escape sequences.
+std::string shown(const Json& value) {
+  if (value.is_object()) {
+    return value["type"].get<std::string>() + ", " + value["count"].dump() + " elements, first " +
+           shown(value["first"]);
+  }
+  const std::string text = value.dump(-1, ' ', true);
+  if (text.size() <= kShownBytes) return text;
+  return text.substr(0, kShownBytes) + "... (" + std::to_string(text.size()) + " bytes)";
+}
+
+std::string padded(std::string text, size_t width) {
+  if (text.size() < width) text.append(width - text.size(), ' ');
+  return text;
+}
+
+size_t widest(const std::vector<std::string>& texts, size_t limit) {
+  size_t width = 0;
+  for (const std::string& text : texts) width = std::max(width, std::min(text.size(), limit));
+  return width;
+}
+
+// Rows of columns, each as wide as its widest cell (at most 48).
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  constexpr size_t kWidest = 48;
+  std::vector<size_t> widths;
+  for (size_t column = 0; !rows.empty() && column + 1 < rows[0].size(); ++column) {
+    std::vector<std::string> cells;
+    for (const auto& row : rows) cells.push_back(row[column]);
+    widths.push_back(widest(cells, kWidest));
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    out += "  ";
+    for (size_t column = 0; column < widths.size(); ++column) {
+      out += padded(row[column], widths[column]) + "  ";
+    }
+    out += row.back() + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+Json describe(const GgufFile& file) {
+  Json tensors = Json::array();
+  for (const GgufTensor& tensor : file.tensors()) tensors.push_back(tensor_json(tensor));
+  return {{"file", string_json(file.name())}, {"format", "GGUF"},
+          {"version", file.version()},        {"alignment", file.alignment()},
+          {"file_bytes", file.file_bytes()},  {"metadata", metadata_json(file)},
+          {"tensors", std::move(tensors)},    {"totals", totals_json(file)}};
+}
+
+std::string describe_text(const GgufFile& file) {
+  const Json all = describe(file);
+  std::vector<std::vector<std::string>> metadata;
+  for (const auto& [key, value] : all["metadata"].items()) {
+    metadata.push_back({printable(key), shown(value)});
+  }
+  std::vector<std::vector<std::string>> tensors;
+  for (const Json& tensor : all["tensors"]) {
+    tensors.push_back({printable(tensor["name"].get<std::string>()),
+                       tensor["dtype"].get<std::string>(), tensor["shape"].dump(),
+                       tensor["bytes"].dump()});
+  }
+  std::vector<std::vector<std::string>> totals{{"dtype", "tensors", "elements", "bytes"}};
+  const auto add_total = [&totals](const std::string& name, const Json& row) {
+    totals.push_back({name, row["tensors"].dump(), row["elements"].dump(), row["bytes"].dump()});
+  };
+  for (const Json& row : all["totals"]["by_dtype"]) add_total(row["dtype"], row);
+  add_total("all", all["totals"]);
+
+  std::string out = printable(file.name()) + ": GGUF version " + all["version"].dump() + ", " +
+                    all["file_bytes"].dump() + " bytes, alignment " + all["alignment"].dump() +
+                    "\n";
+  out += "\nMetadata\n" + table(metadata);
+  out += "\nTensors (name, dtype, shape, bytes)\n" + table(tensors);
+  out += "\nTotals\n" + table(totals);
+  return out;
+}
+
+}  // namespace o3::artifact

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `o3 model inspect` prints about a GGUF file.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "artifact/gguf/gguf_file.h"
+
+namespace o3::artifact {
+
+// {file, format, version, alignment, file_bytes, metadata: {key: value}, tensors: [{name, dtype,
+// shape, bytes}], totals: {tensors, elements, bytes, by_dtype: [{dtype, tensors, elements,
+// bytes}]}}. Arrays of more than 8 elements become {type, count, first}. All strings are
+// well-formed UTF-8, whatever the file holds.
+nlohmann::ordered_json describe(const GgufFile& file);
+
+// The same for people; long strings are cut.
+std::string describe_text(const GgufFile& file);
+
+}  // namespace o3::artifact
