@@ -126,7 +126,7 @@ std::string shown(const Json& value) {
     return value["type"].get<std::string>() + ", " + value["count"].dump() + " elements, first " +
            shown(value["first"]);
   }
-  const std::string text = value.dump(-1, ' ', true);
+  std::string text = value.dump(-1, ' ', true);
   if (text.size() <= kShownBytes) return text;
   return text.substr(0, kShownBytes) + "... (" + std::to_string(text.size()) + " bytes)";
 }
@@ -176,10 +176,12 @@ Json describe(const GgufFile& file) {
 std::string describe_text(const GgufFile& file) {
   const Json all = describe(file);
   std::vector<std::vector<std::string>> metadata;
+  metadata.reserve(file.metadata().size());
   for (const auto& [key, value] : all["metadata"].items()) {
     metadata.push_back({printable(key), shown(value)});
   }
   std::vector<std::vector<std::string>> tensors;
+  tensors.reserve(file.tensors().size());
   for (const Json& tensor : all["tensors"]) {
     tensors.push_back({printable(tensor["name"].get<std::string>()),
                        tensor["dtype"].get<std::string>(), tensor["shape"].dump(),

@@ -258,7 +258,15 @@ TEST(GgufFile, AlignmentIsAPowerOfTwoInBounds) {
 
 // Reads all that an accepted file offers; the sanitizer looks on.
 void touch(const GgufFile& file) {
-  EXPECT_FALSE(describe(file).empty());
+  size_t sum = 0;
+  for (const GgufEntry& entry : file.metadata()) {
+    for (const std::byte byte : entry.value.data) sum += std::to_integer<size_t>(byte);
+    const auto strings = entry.value.as<StringArray>(entry.key);
+    if (!strings.ok()) continue;
+    for (const std::string_view text : *strings)
+      sum += text.empty() ? 0 : text.size() + text.back();
+  }
+  EXPECT_NE(sum, 1u);  // only so that the reads happen
   for (const GgufTensor& tensor : file.tensors()) {
     EXPECT_GE(static_cast<int>(tensor.view.data[tensor.bytes - 1]), 0);
   }
