@@ -136,20 +136,14 @@ std::string padded(std::string text, size_t width) {
   return text;
 }
 
-size_t widest(const std::vector<std::string>& texts, size_t limit) {
-  size_t width = 0;
-  for (const std::string& text : texts) width = std::max(width, std::min(text.size(), limit));
-  return width;
-}
-
 // Rows of columns, each as wide as its widest cell (at most 48).
 std::string table(const std::vector<std::vector<std::string>>& rows) {
   constexpr size_t kWidest = 48;
-  std::vector<size_t> widths;
-  for (size_t column = 0; !rows.empty() && column + 1 < rows[0].size(); ++column) {
-    std::vector<std::string> cells;
-    for (const auto& row : rows) cells.push_back(row[column]);
-    widths.push_back(widest(cells, kWidest));
+  std::vector<size_t> widths(rows.empty() ? 0 : rows[0].size() - 1);
+  for (const auto& row : rows) {
+    for (size_t column = 0; column < widths.size(); ++column) {
+      widths[column] = std::max(widths[column], std::min(row[column].size(), kWidest));
+    }
   }
   std::string out;
   for (const auto& row : rows) {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tokenizer from any GGUF file: refused, or one that keeps its promises on some text.
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "app/gguf_tokenizer.h"
+#include "base/check.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using o3::artifact::GgufFile;
+  using o3::text::SpecialTokens;
+  const auto file = GgufFile::parse(std::as_bytes(std::span(data, size)), "fuzz.gguf");
+  if (!file.ok()) return 0;
+  const auto loaded = o3::app::load_gguf_tokenizer(*file);
+  if (!loaded.ok()) {
+    O3_CHECK(!loaded.error().message.empty(), "an error says something");
+    return 0;
+  }
+  const o3::text::Tokenizer& tokenizer = **loaded;
+  // The file's own bytes are as good a text as any; they hold pieces of the vocabulary.
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  for (const o3::Token token : tokenizer.encode(text, SpecialTokens::kPlain)) {
+    O3_CHECK(!tokenizer.is_control(token), "plain text makes no control token");
+    O3_CHECK(token >= 0 && token < tokenizer.vocabulary_size(), "tokens are in the vocabulary");
+  }
+  const auto tokens = tokenizer.encode(text, SpecialTokens::kParse);
+  (void)o3::text::decode(tokenizer, tokens, true);
+  for (o3::Token token = -1; token <= tokenizer.vocabulary_size(); ++token) {
+    const auto bytes = tokenizer.bytes(token, true);
+    O3_CHECK(bytes.empty() || tokenizer.find(bytes).has_value(), "every text is found");
+  }
+  return 0;
+}
