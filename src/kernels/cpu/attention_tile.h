@@ -57,6 +57,10 @@ namespace generic {
 void attend_split(const AttnTile& tile);
 void merge_split(const Partial& into, const Partial& more, int32_t vectors, int32_t head_dim);
 }  // namespace generic
+namespace avx2 {  // head_dim and page_tokens multiples of 8
+void attend_split(const AttnTile& tile);
+void merge_split(const Partial& into, const Partial& more, int32_t vectors, int32_t head_dim);
+}  // namespace avx2
 namespace avx512 {  // head_dim and page_tokens multiples of 16
 void attend_split(const AttnTile& tile);
 void merge_split(const Partial& into, const Partial& more, int32_t vectors, int32_t head_dim);

@@ -84,6 +84,18 @@ void linear_f32(const LinearTile& tile);
 void linear_f16(const LinearTile& tile);
 void linear_bf16(const LinearTile& tile);
 }  // namespace generic
+namespace avx2 {
+void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t row);
+void linear_q4_0(const LinearTile& tile);
+void linear_q4_1(const LinearTile& tile);
+void linear_q8_0(const LinearTile& tile);
+void linear_q4_0_f32(const LinearTile& tile);
+void linear_q4_1_f32(const LinearTile& tile);
+void linear_q8_0_f32(const LinearTile& tile);
+void linear_f32(const LinearTile& tile);
+void linear_f16(const LinearTile& tile);
+void linear_bf16(const LinearTile& tile);
+}  // namespace avx2
 namespace avx512 {
 void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t row);
 void linear_q4_0(const LinearTile& tile);

@@ -27,6 +27,13 @@ void rope_interleaved(float* head, const float* cos, const float* sin, int64_t p
 void rope_half(float* head, const float* cos, const float* sin, int64_t pairs);
 void to_half(const float* x, uint16_t* out, int64_t n);
 }  // namespace generic
+namespace avx2 {
+void rms_norm(const float* x, const float* weight, float eps, float* out, int64_t n);
+void swiglu(const float* gate, const float* up, float* out, int64_t n);
+void rope_interleaved(float* head, const float* cos, const float* sin, int64_t pairs);
+void rope_half(float* head, const float* cos, const float* sin, int64_t pairs);
+void to_half(const float* x, uint16_t* out, int64_t n);
+}  // namespace avx2
 namespace avx512 {
 void rms_norm(const float* x, const float* weight, float eps, float* out, int64_t n);
 void swiglu(const float* gate, const float* up, float* out, int64_t n);

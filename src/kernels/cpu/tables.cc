@@ -20,14 +20,19 @@ constexpr std::array kRowOps{
               Isa::kAmx,
               {"rows.avx512", avx512::rms_norm, avx512::swiglu, avx512::rope_interleaved,
                avx512::rope_half, avx512::to_half}},
+    RowOpsRow{Isa::kAvx2,
+              Isa::kAvx2,
+              {"rows.avx2", avx2::rms_norm, avx2::swiglu, avx2::rope_interleaved, avx2::rope_half,
+               avx2::to_half}},
     RowOpsRow{Isa::kGeneric,
               Isa::kAmx,
               {"rows.generic", generic::rms_norm, generic::swiglu, generic::rope_interleaved,
                generic::rope_half, generic::to_half}},
 };
 
+template <int32_t kLanes>
 bool whole_registers(int32_t head_dim, int32_t page_tokens) {
-  return head_dim % 16 == 0 && page_tokens % 16 == 0;
+  return head_dim % kLanes == 0 && page_tokens % kLanes == 0;
 }
 bool any_pages(int32_t /*head_dim*/, int32_t /*page_tokens*/) {
   return true;
@@ -42,8 +47,12 @@ struct AttnRow {
 constexpr std::array kAttention{
     AttnRow{Isa::kAvx512,
             Isa::kAmx,
-            whole_registers,
+            whole_registers<16>,
             {"attention.avx512", avx512::attend_split, avx512::merge_split}},
+    AttnRow{Isa::kAvx2,
+            Isa::kAmx,
+            whole_registers<8>,
+            {"attention.avx2", avx2::attend_split, avx2::merge_split}},
     AttnRow{Isa::kGeneric,
             Isa::kAmx,
             any_pages,
