@@ -133,7 +133,7 @@ def test_bad_bodies(server):
     assert error_of(server, {"model": MODEL, "messages": []})["param"] == "messages"
     assert error_of(server, {"messages": user})["param"] == "model"
     cases = {"temperature": [-1, 3, "hot"], "top_p": [-0.5, 1.5], "max_tokens": [0, -1, 1.5],
-             "top_k": [-1], "stop": [[1], ["a"] * 5], "stream": ["yes"],
+             "top_k": [-2, 1.5], "stop": [[1], ["a"] * 5], "stream": ["yes"],
              "response_format": [{"type": "no such"}], "seed": ["x"], "n": [2]}
     for field, values in cases.items():
         for value in values:
