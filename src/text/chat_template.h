@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chat templates: the Jinja subset that models ship, rendered with the origin of every character.
+// Semantics are those of jinja2 3.1 with Hugging Face's settings (sandboxed and immutable,
+// trim_blocks, lstrip_blocks, loop controls, tojson as json.dumps, raise_exception, strftime_now,
+// the generation tag); docs: https://jinja.palletsprojects.com/en/3.1.x/templates/
 #pragma once
 
 #include <chrono>
@@ -18,29 +21,40 @@ namespace o3::text {
 struct ChatMessage {
   std::string role;
   std::string content;
+  // Further members (name, tool_calls, ...) as an object, in the client's order; null: none. A
+  // member "content" here stands instead of `content` (null, or a list of parts).
+  nlohmann::ordered_json fields = nullptr;
 };
 
 struct RenderInput {
   std::vector<ChatMessage> messages;
   bool add_generation_prompt = true;
-  nlohmann::ordered_json variables = nlohmann::ordered_json::object();  // bos_token, eos_token, ...
+  // Set by the operator or the model file, and trusted: bos_token, eos_token, ...
+  nlohmann::ordered_json variables = nlohmann::ordered_json::object();
+  // Set by the client, and never trusted: tools, documents, template arguments, ... `tools` and
+  // `documents` are none when absent, as Hugging Face has it.
+  nlohmann::ordered_json request = nlohmann::ordered_json::object();
+  // What strftime_now() shows: local time, as seconds since 1970-01-01 00:00 local time.
+  std::chrono::seconds local_time{0};
 };
 
 struct RenderLimits {
   size_t output_bytes = 4u << 20;
-  int depth = 128;             // nested expressions, blocks and calls
-  uint64_t steps = 4'000'000;  // evaluated nodes
+  int depth = 200;             // nested expressions, blocks and calls; some 3 KB of stack each
+  uint64_t steps = 4'000'000;  // evaluated nodes, and 16 bytes copied count as one
 };
 
 // Immutable after parse; render() may run on many threads.
 class ChatTemplate {
  public:
-  // kUnsupported names the construct that this subset lacks, with its line.
+  // kUnsupported names the construct that this subset lacks, with its line; kInvalid is an error of
+  // the template's author.
   static Result<ChatTemplate> parse(std::string_view source);
 
-  // Segments in order, neighbours of different origin. Characters that came from messages (role or
-  // content, through filters, slices and concatenation) are untrusted; everything else is trusted.
-  // raise_exception() in the template gives kInvalid with its message.
+  // Segments in order, neighbours of different origin. Characters that came from messages or
+  // request (role or content, through filters, slices and concatenation) are untrusted; everything
+  // else is trusted. Ill-formed UTF-8 in the input becomes U+FFFD. raise_exception() in the
+  // template gives kInvalid with its message and param "messages"; limits give kTooLong.
   Result<std::vector<Segment>> render(const RenderInput& input,
                                       const RenderLimits& limits = {}) const;
 

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "text/jinja/interpreter.h"
+
+#include <string>
+
+#include "text/jinja/lexer.h"
+#include "text/jinja/operators.h"
+#include "text/jinja/print.h"
+
+namespace o3::text::jinja {
+namespace {
+
+Error scope_gone(const std::string& name) {
+  return unsupported("macro '" + name + "' is called outside the block that defines it");
+}
+
+}  // namespace
+
+Result<void> Interpreter::enter() {
+  if (depth_ >= limits_.depth) {
+    return Error{Code::kTooLong,
+                 "blocks, expressions and macro calls are nested deeper than " +
+                     std::to_string(limits_.depth),
+                 {}};
+  }
+  ++depth_;
+  return {};
+}
+
+Result<TaintedString> Interpreter::run(const Block& block) {
+  O3_ASSIGN(const Flow flow, execute(block));
+  O3_CHECK(flow == Flow::kNext, "the parser lets break and continue into loops only");
+  return std::move(outputs_.back());
+}
+
+Result<Interpreter::Flow> Interpreter::execute(const Block& block) {
+  O3_TRY(enter());
+  for (const Stmt& stmt : block) {
+    O3_TRY(state_->charge(1));
+    Result<Flow> flow = std::visit([this](const auto& node) { return execute(node); }, stmt.node);
+    if (!flow.ok()) return located(std::move(flow).error(), stmt.line);
+    if (*flow != Flow::kNext) {
+      leave();
+      return *flow;
+    }
+  }
+  leave();
+  return Flow::kNext;
+}
+
+Result<void> Interpreter::print(const TaintedString& text) {
+  O3_TRY(state_->charge(text.copy_cost()));
+  if (text.size() > limits_.output_bytes - outputs_.back().size()) {
+    return Error{Code::kTooLong,
+                 "the rendered conversation is longer than " +
+                     std::to_string(limits_.output_bytes) + " bytes",
+                 {}};
+  }
+  outputs_.back().append(text);
+  return {};
+}
+
+Result<Interpreter::Flow> Interpreter::execute(const TextStmt& stmt) {
+  O3_TRY(print(*stmt.text));
+  return Flow::kNext;
+}
+
+Result<Interpreter::Flow> Interpreter::execute(const PrintStmt& stmt) {
+  O3_ASSIGN(const Value value, evaluate(*stmt.value));
+  O3_ASSIGN(const StringPtr text, to_string(*state_, value));
+  O3_TRY(print(*text));
+  return Flow::kNext;
+}
+
+Result<bool> Interpreter::accepts(const ForStmt& stmt, size_t parent, const Value& item) {
+  const ScopeStack::Guard scope(scopes_, parent);
+  O3_TRY(assign(stmt.target, item));
+  O3_ASSIGN(const Value taken, evaluate(*stmt.condition));
+  return taken.truth();
+}
+
+Result<Interpreter::Flow> Interpreter::execute(const ForStmt& stmt) {
+  if (stmt.recursive) return unsupported("recursive loops are not supported");
+  O3_ASSIGN(const Value source, evaluate(*stmt.source));
+  O3_ASSIGN(SequencePtr items, iterate(*state_, source));
+  LoopContext::Accept accept;
+  if (stmt.condition != nullptr) {
+    accept = [this, &stmt, parent = scopes_.current()](const Value& item) {
+      return accepts(stmt, parent, item);
+    };
+  }
+  O3_ASSIGN(LoopContext * context, state_->make_object<LoopContext>(std::move(items), accept, 0));
+  Result<Flow> flow = loop(stmt, *context);
+  context->end();  // the template may have kept `loop`
+  return flow;
+}
+
+Result<Interpreter::Flow> Interpreter::loop(const ForStmt& stmt, LoopContext& loop) {
+  bool completed = false;  // as in jinja2, a body left by break or continue does not count
+  while (true) {
+    O3_TRY(state_->charge(1));
+    O3_ASSIGN(const bool more, loop.advance());
+    if (!more) break;
+    const ScopeStack::Guard scope(scopes_, scopes_.current());
+    scopes_.set("loop", Value(static_cast<Object*>(&loop)));
+    O3_TRY(assign(stmt.target, loop.current()));
+    O3_ASSIGN(const Flow flow, execute(stmt.body));
+    completed = completed || flow == Flow::kNext;
+    if (flow == Flow::kBreak) break;
+  }
+  if (completed) return Flow::kNext;
+  const ScopeStack::Guard scope(scopes_, scopes_.current());
+  return execute(stmt.otherwise);
+}
+
+Result<Interpreter::Flow> Interpreter::execute(const IfStmt& stmt) {
+  for (const auto& [condition, block] : stmt.branches) {
+    O3_ASSIGN(const Value taken, evaluate(*condition));
+    if (taken.truth()) return execute(block);
+  }
+  return execute(stmt.otherwise);
+}
+
+Result<void> Interpreter::assign_each(const std::vector<Target>& targets, const Value& value) {
+  O3_ASSIGN(const SequencePtr items, iterate(*state_, value));
+  if (items->items.size() != targets.size()) {
+    return invalid("cannot unpack " + std::to_string(items->items.size()) + " values into " +
+                   std::to_string(targets.size()) + " names");
+  }
+  for (size_t i = 0; i < targets.size(); ++i) O3_TRY(assign(targets[i], items->items[i]));
+  return {};
+}
+
+Result<void> Interpreter::assign(const Target& target, const Value& value) {
+  if (const auto* name = std::get_if<TargetName>(&target.node)) {
+    scopes_.set(name->name, value);
+    return {};
+  }
+  if (const auto* several = std::get_if<std::vector<Target>>(&target.node)) {
+    return assign_each(*several, value);
+  }
+  const auto& member = std::get<TargetMember>(target.node);
+  const Value* holder = scopes_.find(member.name);
+  auto* space = holder == nullptr || holder->kind() != Value::Kind::kObject
+                    ? nullptr
+                    : dynamic_cast<Namespace*>(holder->as_object());
+  if (space == nullptr) return invalid("cannot assign attribute on non-namespace object");
+  O3_TRY(state_->charge(1 + space->items().size() / 8));
+  space->set(member.member, value);
+  return {};
+}
+
+Result<Interpreter::Flow> Interpreter::execute(const SetStmt& stmt) {
+  O3_ASSIGN(const Value value, evaluate(*stmt.value));
+  O3_TRY(assign(stmt.target, value));
+  return Flow::kNext;
+}
+
+Result<Value> Interpreter::capture(const Block& block) {
+  const ScopeStack::Guard scope(scopes_, scopes_.current());
+  outputs_.emplace_back();
+  O3_ASSIGN(const Flow flow, execute(block));
+  O3_CHECK(flow == Flow::kNext, "the parser lets break and continue into loops only");
+  TaintedString text = std::move(outputs_.back());
+  outputs_.pop_back();
+  return Value(std::move(text));
+}
+
+Result<Value> Interpreter::apply(const std::vector<FilterCall>& filters, Value value) {
+  for (const FilterCall& filter : filters) {
+    O3_ASSIGN(value, apply(filter, std::move(value)));
+  }
+  return value;
+}
+
+Result<Interpreter::Flow> Interpreter::execute(const SetBlockStmt& stmt) {
+  O3_ASSIGN(Value text, capture(stmt.body));
+  O3_ASSIGN(const Value value, apply(stmt.filters, std::move(text)));
+  O3_TRY(assign(stmt.target, value));
+  return Flow::kNext;
+}
+
+Result<Interpreter::Flow> Interpreter::execute(const FilterStmt& stmt) {
+  O3_ASSIGN(Value text, capture(stmt.body));
+  O3_ASSIGN(const Value value, apply(stmt.filters, std::move(text)));
+  O3_ASSIGN(const StringPtr printed, to_string(*state_, value));
+  O3_TRY(print(*printed));
+  return Flow::kNext;
+}
+
+Result<Interpreter::Flow> Interpreter::execute(const WithStmt& stmt) {
+  std::vector<Value> values;  // all are evaluated outside
+  for (const auto& [target, expr] : stmt.bindings) {
+    O3_ASSIGN(Value value, evaluate(*expr));
+    values.push_back(std::move(value));
+  }
+  const ScopeStack::Guard scope(scopes_, scopes_.current());
+  for (size_t i = 0; i < values.size(); ++i) {
+    O3_TRY(assign(stmt.bindings[i].first, values[i]));
+  }
+  return execute(stmt.body);
+}
+
+Result<Interpreter::Flow> Interpreter::execute(const ScopeStmt& stmt) {
+  const ScopeStack::Guard scope(scopes_, scopes_.current());
+  return execute(stmt.body);
+}
+
+Result<Interpreter::Flow> Interpreter::execute(const MacroStmt& stmt) {
+  O3_ASSIGN(Macro * macro, state_->make_object<Macro>(*this, stmt.macro, scopes_.handle()));
+  scopes_.set(stmt.macro->name, Value(static_cast<Object*>(macro)));
+  return Flow::kNext;
+}
+
+Result<Interpreter::Flow> Interpreter::execute(const CallStmt& stmt) {
+  O3_ASSIGN(Macro * caller, state_->make_object<Macro>(*this, stmt.caller, scopes_.handle()));
+  const auto& expr = std::get<CallExpr>(stmt.call->node);
+  O3_ASSIGN(const Value callee, evaluate(*expr.callee));
+  O3_ASSIGN(Call call, prepare(Value(), expr.arguments));
+  call.named.emplace_back("caller", Value(static_cast<Object*>(caller)));
+  O3_ASSIGN(const Value value, call_value(callee, std::move(call)));
+  O3_ASSIGN(const StringPtr text, to_string(*state_, value));
+  O3_TRY(print(*text));
+  return Flow::kNext;
+}
+
+Result<Value> Interpreter::Macro::attribute(std::string_view name) {
+  if (name == "name") return Value::trusted(definition_->name);
+  return Value::undefined("");
+}
+
+// Arguments that no parameter takes: `caller`, then kwargs and varargs, each only when the body
+// mentions it.
+Result<void> Interpreter::Macro::bind_extras(Call& call) {
+  const MacroDefinition& macro = *definition_;
+  const std::string& name = macro.name;
+  Value caller = Value::undefined("No caller defined");
+  std::vector<std::pair<Value, Value>> kwargs;
+  for (auto& [key, value] : call.named) {
+    if (key == "caller" && macro.uses_caller) {
+      caller = std::move(value);
+    } else if (macro.uses_kwargs) {
+      kwargs.emplace_back(Value::trusted(key), std::move(value));
+    } else {
+      return invalid("macro '" + name + "' takes no keyword argument '" + std::string(key) + "'");
+    }
+  }
+  const size_t taken = std::min(macro.parameters.size(), call.positional.size());
+  if (call.positional.size() > taken && !macro.uses_varargs) {
+    return invalid("macro '" + name + "' takes not more than " + std::to_string(taken) +
+                   " argument(s)");
+  }
+  ScopeStack& scopes = interpreter_->scopes_;
+  if (macro.uses_caller) scopes.set("caller", std::move(caller));
+  if (macro.uses_kwargs) {
+    O3_ASSIGN(Value dict, make_dict(std::move(kwargs)));
+    scopes.set("kwargs", std::move(dict));
+  }
+  if (macro.uses_varargs) {
+    const auto rest = call.positional.begin() + static_cast<std::ptrdiff_t>(taken);
+    O3_ASSIGN(Value tuple, make_sequence(Sequence::Flavour::kTuple, {rest, call.positional.end()}));
+    scopes.set("varargs", std::move(tuple));
+  }
+  return {};
+}
+
+Result<void> Interpreter::Macro::bind(Call& call) {
+  const std::vector<Parameter>& parameters = definition_->parameters;
+  std::vector<std::pair<std::string_view, Value>> bound;
+  std::vector<const Parameter*> missing;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Parameter& parameter = parameters[i];
+    const auto named =
+        std::find_if(call.named.begin(), call.named.end(),
+                     [&](const auto& argument) { return argument.first == parameter.name; });
+    if (i < call.positional.size()) {
+      bound.emplace_back(parameter.name, call.positional[i]);
+    } else if (named != call.named.end()) {
+      bound.emplace_back(parameter.name, std::move(named->second));
+      call.named.erase(named);
+    } else {
+      missing.push_back(&parameter);
+    }
+  }
+  O3_TRY(bind_extras(call));
+  for (auto& [name, value] : bound) interpreter_->scopes_.set(name, std::move(value));
+  for (const Parameter* parameter : missing) {
+    Value value = Value::undefined("parameter '" + parameter->name + "' was not provided");
+    if (parameter->otherwise != nullptr) {
+      O3_ASSIGN(value, interpreter_->evaluate(*parameter->otherwise));
+    }
+    interpreter_->scopes_.set(parameter->name, std::move(value));
+  }
+  return {};
+}
+
+Result<Value> Interpreter::Macro::call(Call& call) {
+  if (!interpreter_->scopes_.alive(scope_)) return scope_gone(definition_->name);
+  O3_TRY(call.charge(4));
+  O3_TRY(interpreter_->enter());
+  const ScopeStack::Guard scope(interpreter_->scopes_, scope_.index);
+  O3_TRY(bind(call));
+  O3_ASSIGN(Value text, interpreter_->capture(definition_->body));
+  interpreter_->leave();
+  return text;
+}
+
+}  // namespace o3::text::jinja

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+// Methods of strings, mappings and sequences.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+
+#include "text/jinja/access.h"
+#include "text/jinja/call.h"
+#include "text/jinja/operators.h"
+#include "text/jinja/string_ops.h"
+#include "text/jinja/unicode.h"
+
+namespace o3::text::jinja {
+namespace {
+
+using Flavour = Sequence::Flavour;
+
+Result<Value> text_value(Result<TaintedString> text) {
+  O3_ASSIGN(TaintedString value, std::move(text));
+  return Value(std::move(value));
+}
+
+Result<Value> list_value(Result<std::vector<Value>> items) {
+  O3_ASSIGN(std::vector<Value> values, std::move(items));
+  return make_sequence(Flavour::kList, std::move(values));
+}
+
+template <Side side>
+Result<Value> str_strip(Call& call) {
+  O3_ASSIGN(const StringPtr chars, string_argument(call, 0));
+  return text_value(strip(*call.state, call.self.as_string(), chars.get(), side));
+}
+
+template <CaseMap map>
+Result<Value> str_case(Call& call) {
+  return text_value(map_case(*call.state, call.self.as_string(), map));
+}
+
+template <bool right>
+Result<Value> str_split(Call& call) {
+  O3_ASSIGN(const StringPtr separator, string_argument(call, 0));
+  O3_ASSIGN(const int64_t limit, int_argument(call, 1, -1));
+  const TaintedString& text = call.self.as_string();
+  return list_value(right ? split_right(*call.state, text, separator.get(), limit)
+                          : split(*call.state, text, separator.get(), limit));
+}
+
+Result<Value> str_splitlines(Call& call) {
+  return list_value(split_lines(*call.state, call.self.as_string(), flag_argument(call, 0, false)));
+}
+
+Result<StringPtr> required_string(const Call& call, size_t index) {
+  O3_ASSIGN(StringPtr text, string_argument(call, index));
+  if (text == nullptr) return invalid("an argument must be a string, not NoneType");
+  return text;
+}
+
+Result<Value> str_replace(Call& call) {
+  O3_ASSIGN(const StringPtr from, required_string(call, 0));
+  O3_ASSIGN(const StringPtr to, required_string(call, 1));
+  O3_ASSIGN(const int64_t limit, int_argument(call, 2, -1));
+  return text_value(replace(*call.state, call.self.as_string(), *from, *to, limit));
+}
+
+// The part of the receiver that the arguments begin at `index` and `index + 1` select (code points,
+// as in Python's find and startswith); nothing when the begin lies behind the end.
+struct Window {
+  size_t offset;   // bytes
+  size_t skipped;  // code points
+  TaintedString text;
+};
+Result<std::optional<Window>> window(const Call& call, size_t index) {
+  const TaintedString& text = call.self.as_string();
+  O3_TRY(call.charge(1 + text.size() / 16));
+  if (call.arg(index) == nullptr) return std::optional<Window>(Window{0, 0, text});
+  const auto size = static_cast<int64_t>(count_code_points(text.view()));
+  O3_ASSIGN(int64_t begin, int_argument(call, index, 0));
+  O3_ASSIGN(int64_t end, int_argument(call, index + 1, size));
+  if (begin < 0) begin = std::max<int64_t>(begin + size, 0);
+  end = end < 0 ? std::max<int64_t>(end + size, 0) : std::min(end, size);
+  if (begin > end) return std::optional<Window>();
+  const SliceBounds bounds{.begin = begin, .end = end, .step = std::nullopt};
+  O3_ASSIGN(const Value part, get_slice(*call.state, call.self, bounds));
+  size_t offset = 0;
+  for (int64_t i = 0; i < begin; ++i) offset += utf8_length(text.text()[offset]);
+  return std::optional<Window>(Window{offset, static_cast<size_t>(begin), part.as_string()});
+}
+
+template <bool at_end>
+Result<Value> str_has_affix(Call& call) {
+  O3_ASSIGN(const std::optional<Window> part, window(call, 1));
+  std::vector<Value> candidates{*call.arg(0)};
+  if (candidates[0].is_sequence() &&
+      candidates[0].as_sequence().flavour == Sequence::Flavour::kTuple) {
+    candidates = std::vector<Value>(candidates[0].as_sequence().items);
+  }
+  bool found = false;
+  for (const Value& affix : candidates) {
+    if (!affix.is_string()) {
+      return invalid(std::string(at_end ? "endswith" : "startswith") +
+                     " needs a string or a tuple of strings, not " +
+                     std::string(affix.type_name()));
+    }
+    if (!part) continue;
+    O3_TRY(call.charge(1 + affix.as_string().size() / 16));
+    const std::string_view text = part->text.view();
+    found = found || (at_end ? text.ends_with(affix.as_string().view())
+                             : text.starts_with(affix.as_string().view()));
+  }
+  return Value(found);
+}
+
+template <bool last, bool must_exist>
+Result<Value> str_find(Call& call) {
+  O3_ASSIGN(const StringPtr part, required_string(call, 0));
+  O3_ASSIGN(const std::optional<Window> where, window(call, 1));
+  size_t hit = std::string_view::npos;
+  if (where && last) {
+    O3_ASSIGN(hit, find_last(*call.state, where->text, *part));
+  } else if (where) {
+    hit = find_text(where->text.view(), part->view(), 0);
+  }
+  if (hit == std::string_view::npos) {
+    if (must_exist) return invalid("substring not found");
+    return Value(int64_t{-1});
+  }
+  const size_t before = count_code_points(where->text.view().substr(0, hit));
+  return Value(static_cast<int64_t>(where->skipped + before));
+}
+
+Result<Value> str_count(Call& call) {
+  O3_ASSIGN(const StringPtr part, required_string(call, 0));
+  O3_ASSIGN(const std::optional<Window> where, window(call, 1));
+  if (!where) return Value(int64_t{0});
+  const std::string_view text = where->text.view();
+  if (part->empty()) return Value(static_cast<int64_t>(count_code_points(text) + 1));
+  int64_t count = 0;
+  size_t pos = 0;
+  while ((pos = find_text(text, part->view(), pos)) != std::string_view::npos) {
+    ++count;
+    pos += part->size();
+  }
+  return Value(count);
+}
+
+Result<Value> str_join(Call& call) {
+  O3_ASSIGN(const SequencePtr items, iterate(*call.state, *call.arg(0)));
+  for (const Value& item : items->items) {
+    if (!item.is_string()) {
+      return invalid("join needs strings, found a " + std::string(item.type_name()));
+    }
+  }
+  return text_value(join(*call.state, items->items, call.self.as_string()));
+}
+
+template <bool at_end>
+Result<Value> str_remove_affix(Call& call) {
+  O3_ASSIGN(const StringPtr affix, required_string(call, 0));
+  const TaintedString& text = call.self.as_string();
+  O3_TRY(call.charge(text.copy_cost()));
+  if (at_end) {
+    const bool found = text.view().ends_with(affix->view());
+    return Value(text.slice(0, text.size() - (found ? affix->size() : 0)));
+  }
+  const bool found = text.view().starts_with(affix->view());
+  return Value(text.slice(found ? affix->size() : 0, text.size()));
+}
+
+template <bool last>
+Result<Value> str_partition(Call& call) {
+  O3_ASSIGN(const StringPtr separator, required_string(call, 0));
+  if (separator->empty()) return invalid("empty separator");
+  const TaintedString& text = call.self.as_string();
+  O3_TRY(call.charge(text.copy_cost()));
+  size_t hit = 0;
+  if (last) {
+    O3_ASSIGN(hit, find_last(*call.state, text, *separator));
+  } else {
+    hit = find_text(text.view(), separator->view(), 0);
+  }
+  std::vector<Value> parts;
+  if (hit != std::string_view::npos) {
+    const size_t end = hit + separator->size();
+    parts = {Value(text.slice(0, hit)), Value(separator), Value(text.slice(end, text.size()))};
+  } else if (last) {
+    parts = {Value(TaintedString()), Value(TaintedString()), call.self};
+  } else {
+    parts = {call.self, Value(TaintedString()), Value(TaintedString())};
+  }
+  return make_sequence(Flavour::kTuple, std::move(parts));
+}
+
+// islower and its like: every character satisfies `each` and there is one.
+template <bool (*each)(char32_t)>
+Result<Value> str_all(Call& call) {
+  const std::string_view text = call.self.as_string().view();
+  O3_TRY(call.charge(1 + text.size() / 4));
+  bool all = !text.empty();
+  for (size_t pos = 0; all && pos < text.size();) all = each(next_code_point(text, pos));
+  return Value(all);
+}
+
+bool is_decimal(char32_t c) {
+  return decimal_digit(c) >= 0;
+}
+bool is_white(char32_t c) {
+  return is_space(c);
+}
+
+template <bool upper>
+Result<Value> str_is_case(Call& call) {
+  const std::string_view text = call.self.as_string().view();
+  O3_TRY(call.charge(1 + text.size() / 4));
+  bool cased = false;
+  for (size_t pos = 0; pos < text.size();) {
+    const char32_t c = next_code_point(text, pos);
+    if (is_title(c) || (upper ? is_lower(c) : is_upper(c))) return Value(false);
+    cased = cased || (upper ? is_upper(c) : is_lower(c));
+  }
+  return Value(cased);
+}
+
+Result<Value> dict_get(Call& call) {
+  const Value& key = *call.arg(0);
+  if (!is_hashable(key)) return invalid("unhashable type: '" + std::string(key.type_name()) + "'");
+  O3_ASSIGN(const bool present, contains(*call.state, call.self, key));
+  if (present) return get_item(*call.state, call.self, key);
+  return call.arg(1) != nullptr ? *call.arg(1) : Value();
+}
+
+template <Flavour flavour>
+Result<Value> dict_view(Call& call) {
+  const Dict& dict = call.self.as_dict();
+  O3_TRY(call.charge(1 + 4 * dict.items.size()));
+  std::vector<Value> items;
+  for (const auto& [key, value] : dict.items) {
+    if (flavour == Flavour::kDictKeys) {
+      items.push_back(key);
+    } else if (flavour == Flavour::kDictValues) {
+      items.push_back(value);
+    } else {
+      O3_ASSIGN(Value pair, make_sequence(Flavour::kTuple, {key, value}));
+      items.push_back(std::move(pair));
+    }
+  }
+  return make_sequence(flavour, std::move(items));
+}
+
+Result<Value> same_value(Call& call) {
+  return call.self;
+}  // copies of immutable values
+
+Result<Value> list_count(Call& call) {
+  int64_t count = 0;
+  for (const Value& item : call.self.as_sequence().items) {
+    O3_ASSIGN(const bool same, equal(*call.state, item, *call.arg(0)));
+    count += same ? 1 : 0;
+  }
+  return Value(count);
+}
+
+Result<Value> list_index(Call& call) {
+  const std::vector<Value>& items = call.self.as_sequence().items;
+  const auto size = static_cast<int64_t>(items.size());
+  O3_ASSIGN(int64_t begin, int_argument(call, 1, 0));
+  O3_ASSIGN(int64_t end, int_argument(call, 2, size));
+  if (begin < 0) begin = std::max<int64_t>(begin + size, 0);
+  end = end < 0 ? end + size : std::min(end, size);
+  for (int64_t i = begin; i < end; ++i) {
+    O3_ASSIGN(const bool same, equal(*call.state, items[static_cast<size_t>(i)], *call.arg(0)));
+    if (same) return Value(i);
+  }
+  return invalid("the value is not in the list");
+}
+
+constexpr auto kStringMethods = std::to_array<Builtin>({
+    {"capitalize", "", 0, &str_case<CaseMap::kCapitalize>},
+    {"casefold", "", 0, nullptr},
+    {"center", ".width .fillchar", 1, nullptr},
+    {"count", ".sub .start .end", 1, &str_count},
+    {"encode", "encoding errors", 0, nullptr},
+    {"endswith", ".suffix .start .end", 1, &str_has_affix<true>},
+    {"expandtabs", "tabsize", 0, nullptr},
+    {"find", ".sub .start .end", 1, &str_find<false, false>},
+    {"format", "*", 0, nullptr},
+    {"format_map", "*", 0, nullptr},
+    {"index", ".sub .start .end", 1, &str_find<false, true>},
+    {"isalnum", "", 0, nullptr},
+    {"isalpha", "", 0, nullptr},
+    {"isascii", "", 0, nullptr},
+    {"isdecimal", "", 0, &str_all<&is_decimal>},
+    {"isdigit", "", 0, nullptr},
+    {"isidentifier", "", 0, nullptr},
+    {"islower", "", 0, &str_is_case<false>},
+    {"isnumeric", "", 0, nullptr},
+    {"isprintable", "", 0, nullptr},
+    {"isspace", "", 0, &str_all<&is_white>},
+    {"istitle", "", 0, nullptr},
+    {"isupper", "", 0, &str_is_case<true>},
+    {"join", ".iterable", 1, &str_join},
+    {"ljust", ".width .fillchar", 1, nullptr},
+    {"lower", "", 0, &str_case<CaseMap::kLower>},
+    {"lstrip", ".chars", 0, &str_strip<Side::kLeft>},
+    {"maketrans", "*", 0, nullptr},
+    {"partition", ".sep", 1, &str_partition<false>},
+    {"removeprefix", ".prefix", 1, &str_remove_affix<false>},
+    {"removesuffix", ".suffix", 1, &str_remove_affix<true>},
+    {"replace", ".old .new .count", 2, &str_replace},
+    {"rfind", ".sub .start .end", 1, &str_find<true, false>},
+    {"rindex", ".sub .start .end", 1, &str_find<true, true>},
+    {"rjust", ".width .fillchar", 1, nullptr},
+    {"rpartition", ".sep", 1, &str_partition<true>},
+    {"rsplit", "sep maxsplit", 0, &str_split<true>},
+    {"rstrip", ".chars", 0, &str_strip<Side::kRight>},
+    {"split", "sep maxsplit", 0, &str_split<false>},
+    {"splitlines", "keepends", 0, &str_splitlines},
+    {"startswith", ".prefix .start .end", 1, &str_has_affix<false>},
+    {"strip", ".chars", 0, &str_strip<Side::kBoth>},
+    {"swapcase", "", 0, &str_case<CaseMap::kSwap>},
+    {"title", "", 0, &str_case<CaseMap::kTitle>},
+    {"translate", "*", 0, nullptr},
+    {"upper", "", 0, &str_case<CaseMap::kUpper>},
+    {"zfill", ".width", 1, nullptr},
+});
+
+constexpr auto kDictMethods = std::to_array<Builtin>({
+    {"copy", "", 0, &same_value},
+    {"fromkeys", "*", 0, nullptr},
+    {"get", ".key .default", 1, &dict_get},
+    {"items", "", 0, &dict_view<Flavour::kDictItems>},
+    {"keys", "", 0, &dict_view<Flavour::kDictKeys>},
+    {"values", "", 0, &dict_view<Flavour::kDictValues>},
+});
+
+constexpr auto kListMethods = std::to_array<Builtin>({
+    {"count", ".value", 1, &list_count},
+    {"index", ".value .start .stop", 1, &list_index},
+    {"copy", "", 0, &same_value},
+});
+
+constexpr std::array<std::string_view, 5> kDictMutators = {"clear", "pop", "popitem", "setdefault",
+                                                           "update"};
+constexpr std::array<std::string_view, 8> kListMutators = {"append", "clear",  "extend",  "insert",
+                                                           "pop",    "remove", "reverse", "sort"};
+
+}  // namespace
+
+const Builtin* find_method(const Value& self, std::string_view name) noexcept {
+  if (self.is_string()) return find_in(kStringMethods, name);
+  if (self.is_dict()) return find_in(kDictMethods, name);
+  if (!self.is_sequence() || !self.as_sequence().indexable()) return nullptr;
+  if (self.as_sequence().flavour != Flavour::kList && name == "copy") return nullptr;
+  return find_in(kListMethods, name);
+}
+
+bool is_mutating_method(const Value& self, std::string_view name) noexcept {
+  const auto lists = [&](const auto& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (self.is_dict()) return lists(kDictMutators);
+  return self.is_sequence() && self.as_sequence().flavour == Flavour::kList && lists(kListMutators);
+}
+
+}  // namespace o3::text::jinja
