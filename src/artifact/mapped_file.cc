@@ -21,4 +21,9 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
+void MappedFile::release_pages() const noexcept {
+  // Only advice: where it fails, the pages simply stay.
+  if (data_ != nullptr) ::madvise(const_cast<std::byte*>(data_), size_, MADV_DONTNEED);
+}
+
 }  // namespace o3::artifact

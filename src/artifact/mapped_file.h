@@ -31,6 +31,9 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
 
+  // Lets the system take back the pages read so far; reading them again brings them back.
+  void release_pages() const noexcept;
+
  private:
   MappedFile(const std::byte* data, size_t size) noexcept : data_(data), size_(size) {}
 

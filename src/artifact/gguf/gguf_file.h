@@ -53,6 +53,11 @@ class GgufFile {
   const GgufTensor* find_tensor(std::string_view name) const noexcept;
   Result<device::TensorView> tensor(std::string_view name) const;  // kNotFound names it
 
+  // For who has copied what it needs of the tensors: see MappedFile. Nothing becomes invalid.
+  void release_pages() const noexcept {
+    if (map_) map_->release_pages();
+  }
+
   // See GgufValue::as for the types. A wrong type is an error in both.
   template <class T>
   Result<T> required(std::string_view key) const {
