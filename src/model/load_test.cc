@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loading: what is bound, and every way a file can be refused.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "device/cpu/cpu_backend.h"
+#include "model/family.h"
+#include "model/llama.h"
+#include "model/testing/test_gguf.h"
+
+namespace o3::model {
+namespace {
+
+using device::DType;
+
+class Load : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto backend = device::cpu::CpuBackend::create({.threads = 1});
+    ASSERT_TRUE(backend.ok());
+    backend_ = *std::move(backend);
+  }
+
+  Result<std::unique_ptr<Model>> load(const LoadOptions& options = {}) {
+    return load_model(gguf_.build(), *backend_, options);
+  }
+
+  // The error of loading the file as it is now.
+  Error refusal(const LoadOptions& options = {}) {
+    auto model = load(options);
+    EXPECT_FALSE(model.ok());
+    return model.ok() ? Error{} : model.error();
+  }
+
+  std::unique_ptr<device::cpu::CpuBackend> backend_;
+  TestGguf gguf_ = TestGguf::open(golden_path("tiny_llama.gguf"));
+};
+
+TEST_F(Load, ReadsTheConfiguration) {
+  auto model = load();
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const ModelConfig& config = (*model)->config();
+  EXPECT_EQ(config.architecture, "llama");
+  EXPECT_EQ(config.name, "tiny_llama");
+  EXPECT_EQ(config.layers, 3);
+  EXPECT_EQ(config.hidden, 96);
+  EXPECT_EQ(config.heads, 6);
+  EXPECT_EQ(config.kv_heads, 2);
+  EXPECT_EQ(config.head_dim, 16);
+  EXPECT_EQ(config.ffn, 160);
+  EXPECT_EQ(config.vocabulary, 160);
+  EXPECT_EQ(config.context, 256);
+  EXPECT_EQ(config.rope.dim, 16);
+  EXPECT_EQ(config.rope.max_positions, 256);
+  EXPECT_NEAR(config.rms_eps, 1e-5, 1e-12);
+  ASSERT_EQ((*model)->cache_specs().size(), 3U);
+  EXPECT_EQ((*model)->cache_specs()[0].kv_heads, 2);
+  EXPECT_EQ((*model)->cache_specs()[0].dtype, DType::kF16);
+}
+
+TEST_F(Load, CountsTheBytesOfADecodeStep) {
+  auto model = load();
+  ASSERT_TRUE(model.ok());
+  int64_t file_bytes = 0;
+  for (const auto& [name, tensor] : gguf_.tensors) {
+    file_bytes += static_cast<int64_t>(tensor.data.size());
+  }
+  // All tensors once, the tied embedding as the output matrix; packing may pad a little.
+  EXPECT_GE((*model)->weight_bytes(), file_bytes);
+  EXPECT_LE((*model)->weight_bytes(), file_bytes * 11 / 10);
+}
+
+TEST_F(Load, WeightsAreTaggedAndFreed) {
+  auto model = load();
+  ASSERT_TRUE(model.ok());
+  EXPECT_GT(backend_->allocated(device::MemTag::kWeights), 0U);
+  model->reset();
+  EXPECT_EQ(backend_->allocated(device::MemTag::kWeights), 0U);
+}
+
+TEST_F(Load, DefaultsOfOptionalKeys) {
+  gguf_.metadata.erase("llama.rope.dimension_count");
+  gguf_.metadata.erase("llama.rope.freq_base");
+  gguf_.metadata.erase("llama.vocab_size");
+  auto config = read_llama_config(*gguf_.build());
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->rope.dim, config->head_dim);
+  EXPECT_EQ(config->rope.base, 10000.0);
+  EXPECT_EQ(config->vocabulary, 160);
+}
+
+TEST_F(Load, UnknownArchitectureNamesTheKnownOnes) {
+  gguf_.metadata["general.architecture"] = std::string("octopus\n");
+  const Error error = refusal();
+  EXPECT_EQ(error.code, Code::kUnsupported);
+  EXPECT_NE(error.message.find("\"octopus?\""), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("llama"), std::string::npos) << error.message;
+  EXPECT_EQ(error.param, "general.architecture");
+}
+
+TEST_F(Load, EveryMissingAndMisshapenTensorIsNamed) {
+  gguf_.tensors.erase("blk.0.attn_q.weight");
+  gguf_.tensors.erase("output_norm.weight");
+  gguf_.tensors["blk.2.ffn_up.weight"] = gguf_.tensors["blk.2.ffn_down.weight"];
+  const Error error = refusal();
+  EXPECT_EQ(error.code, Code::kInvalid);
+  for (const char* part : {"blk.0.attn_q.weight is missing", "output_norm.weight is missing",
+                           "blk.2.ffn_up.weight has shape [96, 160], expected [160, 96]"}) {
+    EXPECT_NE(error.message.find(part), std::string::npos) << part << ": " << error.message;
+  }
+}
+
+TEST_F(Load, TensorsNobodyAskedForAreRefused) {
+  gguf_.tensors["blk.1.attn_q.bias"] = gguf_.tensors["output_norm.weight"];
+  gguf_.tensors["rope_freqs.weight"] = gguf_.tensors["output_norm.weight"];
+  const Error error = refusal();
+  EXPECT_EQ(error.code, Code::kUnsupported);
+  EXPECT_NE(error.message.find("blk.1.attn_q.bias"), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("rope_freqs.weight"), std::string::npos) << error.message;
+}
+
+TEST_F(Load, NormsMustBeF32) {
+  TestTensor& norm = gguf_.tensors["blk.1.attn_norm.weight"];
+  norm.dtype = DType::kF16;
+  norm.data.resize(norm.data.size() / 2);
+  const Error error = refusal();
+  EXPECT_EQ(error.code, Code::kInvalid);
+  EXPECT_NE(error.message.find("blk.1.attn_norm.weight has type F16"), std::string::npos);
+}
+
+TEST_F(Load, TypesWithoutAKernelAreNamed) {
+  TestTensor& matrix = gguf_.tensors["blk.1.ffn_up.weight"];
+  matrix.dtype = DType::kI32;
+  matrix.data.assign(static_cast<size_t>(matrix.shape[0] * matrix.shape[1]) * 4, std::byte{0});
+  Error error = refusal();
+  EXPECT_EQ(error.code, Code::kUnsupported);
+  EXPECT_EQ(error.param, "blk.1");
+  EXPECT_NE(error.message.find("I32"), std::string::npos) << error.message;
+
+  gguf_ = TestGguf::open(golden_path("tiny_llama_mixed.gguf"));
+  TestTensor& embedding = gguf_.tensors["token_embd.weight"];
+  embedding.dtype = DType::kI32;
+  embedding.data.resize(static_cast<size_t>(embedding.shape[0] * embedding.shape[1]) * 4);
+  error = refusal();
+  EXPECT_EQ(error.code, Code::kUnsupported);
+  EXPECT_EQ(error.param, "token_embd.weight");
+}
+
+TEST_F(Load, KvTypesWithoutAKernelAreRefused) {
+  EXPECT_EQ(refusal({.kv_dtype = DType::kQ4_0}).code, Code::kUnsupported);
+}
+
+TEST_F(Load, MissingKeysAreNamed) {
+  for (const char* key : {"llama.block_count", "llama.context_length", "llama.embedding_length",
+                          "llama.feed_forward_length", "llama.attention.head_count",
+                          "llama.attention.layer_norm_rms_epsilon"}) {
+    TestGguf without = gguf_;
+    without.metadata.erase(key);
+    auto config = read_llama_config(*without.build());
+    ASSERT_FALSE(config.ok()) << key;
+    EXPECT_EQ(config.error().param, key);
+  }
+}
+
+struct BadValue {
+  const char* key;
+  TestGguf::Value value;
+  Code code;
+};
+
+class BadConfig : public Load, public testing::WithParamInterface<BadValue> {};
+
+TEST_P(BadConfig, IsRefusedByName) {
+  gguf_.metadata[GetParam().key] = GetParam().value;
+  const Error error = refusal();
+  EXPECT_EQ(error.code, GetParam().code);
+  EXPECT_NE((error.message + error.param).find(GetParam().key), std::string::npos) << error.message;
+}
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+INSTANTIATE_TEST_SUITE_P(
+    Bounds, BadConfig,
+    testing::Values(BadValue{"llama.block_count", 0U, Code::kInvalid},
+                    BadValue{"llama.block_count", 1025U, Code::kInvalid},
+                    BadValue{"llama.block_count", 4000000000U, Code::kInvalid},
+                    BadValue{"llama.block_count", std::string("three"), Code::kInvalid},
+                    BadValue{"llama.embedding_length", 0U, Code::kInvalid},
+                    BadValue{"llama.embedding_length", 1U << 20U, Code::kInvalid},
+                    BadValue{"llama.feed_forward_length", 0U, Code::kInvalid},
+                    BadValue{"llama.context_length", 0U, Code::kInvalid},
+                    BadValue{"llama.context_length", 1U << 30U, Code::kInvalid},
+                    BadValue{"llama.attention.head_count", 0U, Code::kInvalid},
+                    BadValue{"llama.attention.head_count", 7U, Code::kInvalid},
+                    BadValue{"llama.attention.head_count_kv", 0U, Code::kInvalid},
+                    BadValue{"llama.attention.head_count_kv", 4U, Code::kInvalid},
+                    BadValue{"llama.attention.head_count_kv", 12U, Code::kInvalid},
+                    BadValue{"llama.attention.key_length", 15U, Code::kUnsupported},
+                    BadValue{"llama.attention.value_length", 32U, Code::kUnsupported},
+                    BadValue{"llama.attention.layer_norm_rms_epsilon", 0.0F, Code::kInvalid},
+                    BadValue{"llama.attention.layer_norm_rms_epsilon", kNan, Code::kInvalid},
+                    BadValue{"llama.rope.dimension_count", 15U, Code::kInvalid},
+                    BadValue{"llama.rope.dimension_count", 18U, Code::kInvalid},
+                    BadValue{"llama.rope.freq_base", -1.0F, Code::kInvalid},
+                    BadValue{"llama.vocab_size", 161U, Code::kInvalid}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Variants, BadConfig,
+    testing::Values(BadValue{"llama.expert_count", 8U, Code::kUnsupported},
+                    BadValue{"llama.attention.sliding_window", 4096U, Code::kUnsupported},
+                    BadValue{"llama.rope.scaling.type", std::string("yarn"), Code::kUnsupported},
+                    BadValue{"llama.rope.scaling.factor", 4.0F, Code::kUnsupported},
+                    BadValue{"llama.attention.scale", 0.5F, Code::kUnsupported}));
+
+TEST_F(Load, NeutralVariantKeysAreFine) {
+  gguf_.metadata["llama.expert_count"] = 0U;
+  gguf_.metadata["llama.rope.scaling.type"] = std::string("none");
+  gguf_.metadata["llama.rope.scaling.factor"] = 1.0F;
+  EXPECT_TRUE(load().ok());
+}
+
+}  // namespace
+}  // namespace o3::model

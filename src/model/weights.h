@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Binding of a file's tensors to what a model expects of them.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "artifact/gguf/gguf_file.h"
+#include "base/result.h"
+#include "device/tensor_view.h"
+
+namespace o3::model {
+
+// Collects every problem instead of stopping at the first, so that one attempt tells the whole
+// story. Views point into the file's memory. Use: ask for all tensors, then finish(), and only then
+// look into the views.
+class WeightBinder {
+ public:
+  explicit WeightBinder(const artifact::GgufFile& file) : file_(file) {}
+
+  bool has(std::string_view name) const { return file_.find_tensor(name) != nullptr; }
+
+  // [rows, cols] of any type; an empty view when it is missing or has another shape.
+  device::TensorView matrix(std::string_view name, int64_t rows, int64_t cols);
+  // [elements] of type F32.
+  device::TensorView vector(std::string_view name, int64_t elements);
+
+  // kInvalid lists every missing or misshapen tensor; kUnsupported lists the tensors of the file
+  // that nobody asked for (a bias, RoPE factors): leaving them out would change the model.
+  Result<void> finish() const;
+
+ private:
+  device::TensorView bind(std::string_view name, std::initializer_list<int64_t> shape);
+
+  const artifact::GgufFile& file_;
+  std::set<std::string, std::less<>> bound_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace o3::model
