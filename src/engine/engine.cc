@@ -40,7 +40,9 @@ struct Engine::State {
 };
 
 void Engine::State::take(bool sleep) {
-  inbox.take(commands, sleep);
+  int32_t waiting = 0;
+  for (const auto& instance : instances) waiting += instance->scheduler().waiting();
+  inbox.take(commands, sleep, waiting);
   for (Submission& submission : commands.submissions) {
     ModelInstance* instance = find(submission.request->instance);
     instance->submit(std::move(submission));
@@ -49,7 +51,7 @@ void Engine::State::take(bool sleep) {
     for (const RequestId id : commands.cancels) instance->cancel(id);
     if (commands.cancel_all) instance->cancel_all();
   }
-  if (!commands.submissions.empty()) publish();
+  publish();
 }
 
 void Engine::State::publish() {
@@ -78,16 +80,14 @@ void Engine::State::loop() {
   for (;;) {
     take(std::all_of(instances.begin(), instances.end(), idle));
     if (commands.stop) return;
-    int32_t waiting = 0;
     for (const auto& instance : instances) {
       instance->step([this] { take(false); }, outbox, finished);
       // Closed before anybody is told, so that who sees the failure also sees ready() false.
       if (instance->failure()) inbox.close(instance->failure()->message);
-      waiting += instance->scheduler().waiting();
     }
     publish();  // before delivery, so that a finished request's pages show as free
     outbox.deliver();
-    inbox.settle(finished, waiting);
+    inbox.settle(finished);
     finished.clear();
   }
 }

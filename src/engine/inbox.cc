@@ -81,7 +81,7 @@ bool Inbox::pending() const noexcept {
   return !submissions_.empty() || !cancels_.empty() || cancel_all_ || (stop_ && alive_.empty());
 }
 
-void Inbox::take(Commands& commands, bool sleep) {
+void Inbox::take(Commands& commands, bool sleep, int32_t waiting) {
   commands.submissions.clear();
   commands.cancels.clear();
   std::unique_lock lock(mutex_);
@@ -90,15 +90,14 @@ void Inbox::take(Commands& commands, bool sleep) {
   commands.cancels.swap(cancels_);
   commands.cancel_all = std::exchange(cancel_all_, false);
   commands.stop = stop_ && alive_.empty();
-  scheduled_waiting_ += static_cast<int32_t>(commands.submissions.size());
+  scheduled_waiting_ = waiting + static_cast<int32_t>(commands.submissions.size());
 }
 
-void Inbox::settle(std::span<const RequestId> finished, int32_t waiting) {
+void Inbox::settle(std::span<const RequestId> finished) {
   bool all = false;
   {
     const std::lock_guard lock(mutex_);
     for (const RequestId id : finished) alive_.erase(id);
-    scheduled_waiting_ = waiting;
     all = alive_.empty();
   }
   if (all) settled_.notify_all();

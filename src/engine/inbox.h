@@ -46,10 +46,11 @@ class Inbox {
   void wait_until_settled();
 
   // ---- engine thread ----
-  // Takes what has come; with `sleep` waits until something has.
-  void take(Commands& commands, bool sleep);
-  // These requests have had their Finish; `waiting` requests are now queued in the scheduler.
-  void settle(std::span<const RequestId> finished, int32_t waiting);
+  // Takes what has come; with `sleep` waits until something has. `waiting` requests are queued in
+  // the schedulers now, beside what this call takes: both count against max_waiting.
+  void take(Commands& commands, bool sleep, int32_t waiting);
+  // These requests have had their Finish.
+  void settle(std::span<const RequestId> finished);
 
  private:
   bool pending() const noexcept;

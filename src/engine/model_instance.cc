@@ -113,6 +113,7 @@ void ModelInstance::start_constraints() {
 }
 
 void ModelInstance::run(const std::function<void()>& poll) {
+  poll();
   const Nanoseconds began = clock_.monotonic();
   batch_.build(plan_);
   parts_.executor->launch(batch_.view());

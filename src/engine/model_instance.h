@@ -48,9 +48,9 @@ class ModelInstance {
   void cancel_all();
   bool idle() const noexcept { return scheduler_.empty(); }
 
-  // One step. `poll` is called while requests may be taken in and cancelled: after the forward
-  // pass, before its results are used. Adds what the sinks get, and the ids of the requests whose
-  // Finish is among it; their pages are already back.
+  // One step. `poll` is called when requests may be taken in and cancelled: between commit and
+  // forward pass, and between forward pass and the use of its results. Adds what the sinks get, and
+  // the ids of the requests whose Finish is among it; their pages are already back.
   void step(const std::function<void()>& poll, Outbox& outbox, std::vector<RequestId>& finished);
 
   InstanceStats stats() const;
