@@ -111,7 +111,7 @@ class Builder {
 
   // Of the value being read. Bounded: a long path would only repeat the input.
   std::string path() const {
-    constexpr size_t kMostBytes = 200;
+    constexpr size_t kMostBytes = 100;
     std::string text;
     for (size_t level = 0; level < open_.size() && text.size() < kMostBytes; ++level) {
       if (open_[level]->is_array()) {

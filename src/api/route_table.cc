@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/route_table.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace o3::api {
+namespace {
+
+constexpr std::string_view kId = "{id}";
+
+bool matches(const std::string& row, std::string_view path) {
+  if (!row.ends_with(kId)) return row == path;
+  const std::string_view stem = std::string_view(row).substr(0, row.size() - kId.size());
+  return path.starts_with(stem) && path.size() > stem.size();
+}
+
+bool may_be_public(govern::Action action) {
+  return action == govern::Action::kReadHealth || action == govern::Action::kReadPage;
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+void RouteParts::refuse(http::Exchange& exchange, const Error& error) const {
+  const ApiError wire = api_error(error);
+  metrics.refused(wire.status);
+  if (error.code == Code::kInternal) {
+    log::error("request {}: {}", exchange.request_id, error.message);
+  }
+  exchange.respond(error_response(wire));
+}
+
+RouteTable::RouteTable(std::vector<Route> rows) : rows_(std::move(rows)) {
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    const Route& row = rows_[i];
+    O3_CHECK(row.access != govern::Access::kPublic || may_be_public(row.action),
+             "a public row for something that needs a key");
+    const auto same = [&](const Route& other) {
+      return other.path == row.path && other.method == row.method;
+    };
+    O3_CHECK(std::none_of(rows_.begin(), rows_.begin() + static_cast<ptrdiff_t>(i), same),
+             "a route given twice");
+  }
+}
+
+RouteTable::Match RouteTable::match(std::string_view method, std::string_view path) const {
+  const std::string_view wanted = method == "HEAD" ? "GET" : method;
+  std::string allow;
+  for (const Route& row : rows_) {
+    if (!matches(row.path, path)) continue;
+    if (row.method == wanted) return &row;
+    if (!allow.empty()) allow += ", ";
+    allow += row.method;
+    if (row.method == "GET") allow += ", HEAD";
+  }
+  if (allow.empty()) return NotFound{};
+  return MethodNotAllowed{std::move(allow)};
+}
+
+std::string path_id(const std::string& row, std::string_view path) {
+  path.remove_prefix(row.size() - kId.size());
+  std::string id;
+  for (size_t i = 0; i < path.size(); ++i) {
+    if (path[i] != '%') {
+      id += path[i];
+      continue;
+    }
+    if (i + 2 >= path.size()) return {};
+    const int high = hex_digit(path[i + 1]);
+    const int low = hex_digit(path[i + 2]);
+    if (high < 0 || low < 0) return {};
+    id += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return id;
+}
+
+}  // namespace o3::api
