@@ -61,5 +61,31 @@ TEST_F(SmolLm2Tokenizer, EqualsTheReferenceOnTheGoldenStrings) {
   EXPECT_GE(lines, 2000);
 }
 
+Result<std::unique_ptr<text::Tokenizer>> load_file(const std::filesystem::path& path) {
+  O3_ASSIGN(const artifact::GgufFile file, artifact::GgufFile::open(path));
+  return load_gguf_tokenizer(file);
+}
+
+// The fuzzer's seeds are small files of known content; two are good, so that fuzzing starts deep.
+TEST(GgufTokenizer, LoadsFromMetadata) {
+  const std::filesystem::path seeds = O3_SOURCE_DIR "/fuzz/corpus/gguf_tokenizer";
+  const auto full = load_file(seeds / "full");
+  ASSERT_TRUE(full.ok()) << full.error().message;
+  EXPECT_TRUE((*full)->adds_bos());
+  EXPECT_EQ((*full)->bos(), 0);
+  EXPECT_EQ((*full)->encode("low low<t>", text::SpecialTokens::kParse),
+            (std::vector<Token>{9, 10, 1}));
+  const auto bare = load_file(seeds / "bare");
+  ASSERT_TRUE(bare.ok()) << bare.error().message;
+  EXPECT_FALSE((*bare)->bos().has_value());
+  EXPECT_TRUE((*bare)->is_control(0));
+  const auto other = load_file(seeds / "other");
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().param, "tokenizer.ggml.pre");
+  const auto none = load_file(O3_SOURCE_DIR "/fuzz/corpus/gguf/empty");
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.error().param, "tokenizer.ggml.model");
+}
+
 }  // namespace
 }  // namespace o3::app
