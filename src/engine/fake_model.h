@@ -37,15 +37,16 @@ class FakeModel final : public model::Model {
     for (size_t s = 0; s < batch.sequences[0].size(); ++s) {
       const kernels::AttnSequence& share = batch.sequences[0][s];
       for (int32_t i = 0; i < share.rows; ++i) {
-        const auto row = static_cast<size_t>(share.row_begin + i);
+        const int32_t row = share.row_begin + i;
         const int32_t slot = share.kv_len - share.rows + i;
-        O3_CHECK(batch.positions[row][0] == slot, "a position is not the place in the sequence");
+        O3_CHECK(batch.positions[static_cast<size_t>(row)][0] == slot,
+                 "a position is not the place in the sequence");
         for (size_t g = 0; g < kv.layout->groups.size(); ++g) {
-          *slot_of(kv, g, batch.sequences[g][s].table, slot) = batch.tokens[row];
+          *slot_of(kv, g, batch.sequences[g][s].table, slot) =
+              batch.tokens[static_cast<size_t>(row)];
         }
         if (logit_row == std::ssize(batch.logit_rows) ||
-            batch.logit_rows[static_cast<size_t>(logit_row)] !=
-                std::ssize(batch.tokens.first(row))) {
+            batch.logit_rows[static_cast<size_t>(logit_row)] != row) {
           continue;
         }
         std::vector<Token> prefix;

@@ -99,8 +99,9 @@ TEST_F(InstanceInvariant, TokensDoNotDependOnTheBatch) {
     submit(ask);
     finish_all();
     alone.push_back(record(ask.id).tokens);
-    if (ask.id % 2 == 1)
+    if (ask.id % 2 == 1) {
       EXPECT_EQ(alone.back(), model_->continuation(ask.prompt, ask.max_new_tokens));
+    }
   }
   make(60, {.max_running = 7, .max_step_rows = 40});
   sink_ = std::make_shared<RecordingSink>();
@@ -259,7 +260,7 @@ class FixedText final : public text::TokenConstraint {
   bool refuses_;
 };
 
-ConstraintFactory fixed_text(std::vector<Token> text, bool refuses = false) {
+ConstraintFactory fixed_text(const std::vector<Token>& text, bool refuses = false) {
   return [=] { return std::make_unique<FixedText>(text, refuses); };
 }
 
