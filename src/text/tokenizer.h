@@ -38,13 +38,15 @@ class Tokenizer {
   virtual std::optional<Token> find(
       std::string_view piece_text) const = 0;  // exact vocabulary entry
 
-  // Adds no BOS/EOS. Ill-formed UTF-8 is taken as U+FFFD per maximal subpart.
+  // Adds no BOS/EOS. Ill-formed UTF-8 is taken as U+FFFD per maximal subpart. A byte for which the
+  // vocabulary has no token is left out, as in the reference implementations.
   virtual std::vector<Token> encode(std::string_view text, SpecialTokens specials) const = 0;
   // Control tokens arise only where their whole text lies in trusted characters.
   virtual std::vector<Token> encode(std::span<const Segment> segments) const = 0;
 
   // Raw bytes of one token (may be part of a code point). Control tokens give their text when
-  // `show_control`, else nothing. Out-of-range ids give nothing.
+  // `show_control`, else nothing; user-defined tokens ("<think>" in some models) are visible text.
+  // Out-of-range ids give nothing.
   virtual std::string_view bytes(Token token, bool show_control) const noexcept = 0;
 };
 
