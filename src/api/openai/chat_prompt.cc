@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "text/with_bos.h"
+
 namespace o3::api::openai {
 namespace {
 
@@ -23,12 +25,8 @@ Result<ChatPrompt> build_prompt(const ServedModel& model, const ChatRequest& req
     if (error.code == Code::kTooLong) error.code = Code::kInvalid;  // the text, not the context
     return error;
   }
-  ChatPrompt prompt{.tokens = model.tokenizer->encode(*segments)};
-  const auto bos = model.tokenizer->bos();
-  const bool has_bos = bos && !prompt.tokens.empty() && prompt.tokens.front() == *bos;
-  if (model.tokenizer->adds_bos() && bos && !has_bos) {
-    prompt.tokens.insert(prompt.tokens.begin(), *bos);
-  }
+  ChatPrompt prompt{
+      .tokens = text::with_bos(*model.tokenizer, model.tokenizer->encode(*segments))};
   if (prompt.tokens.empty()) return invalid("The messages make an empty prompt.", "messages");
   const auto used = static_cast<int64_t>(prompt.tokens.size());
   const int64_t room = model.context - used;

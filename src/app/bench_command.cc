@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// o3 bench: how fast a model runs on this machine.
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "app/command.h"
+#include "app/loaded_model.h"
+#include "app/runtime_options.h"
+#include "base/clock.h"
+#include "device/cpu/isa.h"
+#include "eval/speed.h"
+
+namespace o3::app {
+namespace {
+
+struct BenchOptions {
+  RuntimeOptions runtime;
+  eval::SpeedOptions speed;
+  bool deterministic = false;
+  bool json = false;
+};
+
+void print(const eval::SpeedSetup& setup, const eval::SpeedOptions& options,
+           const eval::SpeedResult& result) {
+  std::printf("%d threads, %s, batch %d, KV %s\n", setup.threads, setup.isa.c_str(), options.batch,
+              setup.kv.c_str());
+  std::printf("prefill %5d tokens: %9.1f tokens/s  (%.1f to %.1f)\n", options.prefill,
+              result.prefill_tokens_per_s, result.prefill_min, result.prefill_max);
+  std::printf("decode  %5d steps:  %9.1f tokens/s  (%.1f to %.1f), reading %.1f GB/s\n",
+              options.decode, result.decode_tokens_per_s, result.decode_min, result.decode_max,
+              result.read_gb_per_s);
+}
+
+Result<void> bench(const BenchOptions& options) {
+  const SystemClock clock;
+  O3_ASSIGN(const auto backend, make_backend(options.runtime));
+  const model::LoadOptions load = load_options(options.runtime);
+  O3_ASSIGN(const LoadedModel loaded, load_model_file(options.runtime.model, *backend, load));
+  eval::SpeedOptions speed = options.speed;
+  speed.compute = load.compute;
+  O3_ASSIGN(const eval::SpeedResult result,
+            eval::measure_speed(*loaded.model, *backend, clock, speed, [] { return true; }));
+  const eval::SpeedSetup setup{
+      .threads = backend->threads().size(),
+      .isa = std::string(device::cpu::isa_name(backend->isa())),
+      .kv = load.kv_dtype == device::DType::kF32 ? "f32" : "f16",
+      .model_bytes = static_cast<int64_t>(std::filesystem::file_size(options.runtime.model)),
+      .deterministic = options.deterministic,
+  };
+  if (options.json) {
+    std::printf("%s\n", eval::to_json(setup, speed, result).dump().c_str());
+  } else {
+    print(setup, speed, result);
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command = app.add_subcommand("bench", "Measure prefill and decode speed");
+  command->add_option("--model", options->runtime.model, "GGUF file")->required();
+  command->add_option("--prefill", options->speed.prefill, "Prompt tokens of each sequence")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command->add_option("--decode", options->speed.decode, "Decode steps measured")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command->add_option("--batch", options->speed.batch, "Sequences side by side")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command
+      ->add_option("--context", options->speed.context,
+                   "Tokens in each cache when decoding starts (default: the prompt)")
+      ->check(CLI::Range(1, 1 << 24));
+  command->add_option("--repeats", options->speed.repeats, "Repeats that medians are taken over")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_flag("--deterministic", options->deterministic,
+                    "Same bits in any batch (the kernels of this build always are)");
+  command->add_flag("--json", options->json, "One JSON object on standard output");
+  add_runtime_options(*command, options->runtime);
+  command->callback([options, &action] {
+    action = [options] {
+      const Result<void> done = bench(*options);
+      return done.ok() ? ExitCode::kOk : report(done.error());
+    };
+  });
+}
+
+}  // namespace o3::app

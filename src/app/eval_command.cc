@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// o3 eval: quality of a model on data.
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+
+#include "app/command.h"
+#include "app/loaded_model.h"
+#include "app/runtime_options.h"
+#include "eval/perplexity.h"
+
+namespace o3::app {
+namespace {
+
+// Larger files are refused: the text, its tokens and the windows are held in memory.
+constexpr int64_t kMaxDataBytes = int64_t{1} << 30;
+
+struct PplOptions {
+  RuntimeOptions runtime;
+  std::string data;
+  eval::PerplexityOptions perplexity;
+  std::string bos = "none";
+  bool json = false;
+};
+
+Result<std::string> read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return Error{Code::kNotFound, "cannot open the data file " + path, "--data"};
+  const auto bytes = static_cast<int64_t>(file.tellg());
+  if (bytes < 0) return invalid(path + " is not a regular file", "--data");
+  if (bytes > kMaxDataBytes) {
+    return Error{Code::kTooLong, path + " is larger than 1 GiB", "--data"};
+  }
+  file.seekg(0);
+  std::string text(static_cast<size_t>(bytes), '\0');
+  if (!file.read(text.data(), bytes)) return unavailable("cannot read " + path);
+  return text;
+}
+
+// One line, redrawn, when a person looks.
+eval::PerplexityProgress progress_bar() {
+  if (isatty(STDERR_FILENO) == 0) return [](const eval::PerplexityResult&, int64_t) { return true; };
+  return [](const eval::PerplexityResult& so_far, int64_t windows) {
+    constexpr int kWidth = 40;
+    const int filled = static_cast<int>(so_far.windows * kWidth / windows);
+    std::fprintf(stderr, "\r[%.*s%.*s] %lld/%lld windows, ppl %.4f ", filled,
+                 "########################################", kWidth - filled,
+                 "........................................", static_cast<long long>(so_far.windows),
+                 static_cast<long long>(windows), so_far.ppl);
+    if (so_far.windows == windows) std::fprintf(stderr, "\n");
+    return true;
+  };
+}
+
+Result<void> evaluate(const PplOptions& options) {
+  O3_ASSIGN(const std::string text, read_text(options.data));
+  O3_ASSIGN(const auto backend, make_backend(options.runtime));
+  const model::LoadOptions load = load_options(options.runtime);
+  O3_ASSIGN(const LoadedModel loaded, load_model_file(options.runtime.model, *backend, load));
+  const std::vector<Token> tokens = loaded.tokenizer->encode(text, text::SpecialTokens::kPlain);
+  eval::PerplexityOptions perplexity = options.perplexity;
+  perplexity.compute = load.compute;
+  perplexity.bos = options.bos == "replace" ? eval::WindowBos::kReplace : eval::WindowBos::kNone;
+  O3_ASSIGN(const eval::PerplexityResult result,
+            eval::perplexity(*loaded.model, *backend, tokens, loaded.tokenizer->bos(), perplexity,
+                             progress_bar()));
+  if (options.json) {
+    std::printf("%s\n", eval::to_json(perplexity, result).dump().c_str());
+  } else {
+    std::printf("perplexity %.4f (nll %.6f) over %lld predictions of %lld windows, %lld tokens\n",
+                result.ppl, result.nll, static_cast<long long>(result.scored),
+                static_cast<long long>(result.windows), static_cast<long long>(result.tokens));
+  }
+  return {};
+}
+
+void add_ppl(CLI::App& parent, Action& action) {
+  auto options = std::make_shared<PplOptions>();
+  CLI::App* command = parent.add_subcommand("ppl", "Perplexity of a text file");
+  command->add_option("--model", options->runtime.model, "GGUF file")->required();
+  command->add_option("--data", options->data, "Text file, taken as one string")->required();
+  command->add_option("--window", options->perplexity.window, "Tokens per window")
+      ->check(CLI::Range(2, 1 << 24))
+      ->capture_default_str();
+  command->add_option("--stride", options->perplexity.stride, "Windows start every S tokens")
+      ->check(CLI::Range(1, 1 << 24))
+      ->capture_default_str();
+  command->add_option("--skip", options->perplexity.skip, "First scored position of a window")
+      ->check(CLI::Range(0, 1 << 24))
+      ->capture_default_str();
+  command->add_option("--bos", options->bos, "replace: BOS in place of each window's first token")
+      ->check(CLI::IsMember({"none", "replace"}))
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "One JSON object on standard output");
+  add_runtime_options(*command, options->runtime);
+  command->callback([options, &action] {
+    action = [options] {
+      const Result<void> done = evaluate(*options);
+      return done.ok() ? ExitCode::kOk : report(done.error());
+    };
+  });
+}
+
+}  // namespace
+
+void add_eval_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("eval", "Quality of a model on data");
+  command->require_subcommand(1);
+  add_ppl(*command, action);
+}
+
+}  // namespace o3::app

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "device/backend.h"
+#include "model/model.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace o3::app {
+
+// A model file opened for use: everything that a command or the server needs of it.
+struct LoadedModel {
+  std::shared_ptr<const model::Model> model;
+  std::shared_ptr<const text::Tokenizer> tokenizer;
+  std::shared_ptr<const text::ChatTemplate> chat_template;  // null: the file has none
+  nlohmann::ordered_json template_variables;                // bos_token, eos_token
+  std::vector<Token> stop_tokens;                           // end of text, end of turn
+};
+
+// Errors name the file and what in it is wrong. The backend must outlive the model.
+Result<LoadedModel> load_model_file(const std::filesystem::path& path, device::Backend& backend,
+                                    const model::LoadOptions& options);
+
+}  // namespace o3::app

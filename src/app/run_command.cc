@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// o3 run: answers one prompt on the command line, through the same engine that serves.
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/blocking_sink.h"
+#include "app/command.h"
+#include "app/interrupt.h"
+#include "app/kv_budget.h"
+#include "app/loaded_model.h"
+#include "app/runtime_options.h"
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "text/detokenizer.h"
+#include "text/with_bos.h"
+
+namespace o3::app {
+namespace {
+
+struct RunOptions {
+  RuntimeOptions runtime;
+  std::string prompt;
+  std::vector<Token> prompt_ids;
+  int max_tokens = 256;
+  engine::SamplingParams sampling;
+  bool raw = false;
+  bool json = false;
+};
+
+Result<std::vector<Token>> prompt_tokens(const RunOptions& options, const LoadedModel& loaded) {
+  if (!options.prompt_ids.empty()) return options.prompt_ids;
+  const text::Tokenizer& tokenizer = *loaded.tokenizer;
+  if (options.raw) {
+    return text::with_bos(tokenizer, tokenizer.encode(options.prompt, text::SpecialTokens::kParse));
+  }
+  if (loaded.chat_template == nullptr) {
+    return unsupported("the model has no chat template; use --raw to continue the prompt as text");
+  }
+  text::RenderInput input;
+  input.messages = {{"user", options.prompt}};
+  input.variables = loaded.template_variables;
+  O3_ASSIGN(const auto segments, loaded.chat_template->render(input));
+  return text::with_bos(tokenizer, tokenizer.encode(segments));
+}
+
+std::string_view finish_name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kStop:
+      return "stop";
+    case Outcome::kLength:
+      return "length";
+    case Outcome::kCancelled:
+      return "cancelled";
+    case Outcome::kDeadline:
+      return "deadline";
+    case Outcome::kError:
+      return "error";
+  }
+  return "error";
+}
+
+// Everything one answer produced.
+struct Answer {
+  std::vector<Token> tokens;
+  std::string text;
+  engine::Finish finish;
+  double first_token_s = 0;
+  double total_s = 0;
+};
+
+double seconds(Nanoseconds span) { return std::chrono::duration<double>(span).count(); }
+
+// Collects one request's deltas; `show` prints text as it comes.
+Answer collect(BlockingSink& sink, const text::Tokenizer& tokenizer, const Clock& clock, bool show) {
+  Answer answer;
+  text::Detokenizer detokenizer(tokenizer);
+  const Nanoseconds start = clock.monotonic();
+  while (true) {
+    const engine::Delta delta = sink.next();
+    if (answer.tokens.empty() && !delta.tokens.empty()) {
+      answer.first_token_s = seconds(clock.monotonic() - start);
+    }
+    const size_t before = answer.text.size();
+    for (const Token token : delta.tokens) {
+      answer.tokens.push_back(token);
+      detokenizer.push(token, answer.text);
+    }
+    if (delta.finish.has_value()) detokenizer.flush(answer.text);
+    if (show) {
+      std::fwrite(answer.text.data() + before, 1, answer.text.size() - before, stdout);
+      std::fflush(stdout);
+    }
+    if (delta.finish.has_value()) {
+      answer.finish = *delta.finish;
+      answer.total_s = seconds(clock.monotonic() - start);
+      return answer;
+    }
+  }
+}
+
+nlohmann::ordered_json to_json(const std::vector<Token>& prompt, const Answer& answer) {
+  const double decode_s = answer.total_s - answer.first_token_s;
+  const auto decoded = static_cast<double>(answer.tokens.size()) - 1;
+  return {
+      {"prompt_token_ids", prompt},
+      {"token_ids", answer.tokens},
+      {"text", answer.text},
+      {"finish_reason", finish_name(answer.finish.outcome)},
+      {"usage",
+       {{"prompt_tokens", answer.finish.prompt_tokens},
+        {"completion_tokens", answer.finish.completion_tokens},
+        {"total_tokens", answer.finish.prompt_tokens + answer.finish.completion_tokens}}},
+      {"time_to_first_token_s", answer.first_token_s},
+      {"tokens_per_s", decoded > 0 && decode_s > 0 ? decoded / decode_s : 0.0},
+  };
+}
+
+Result<void> run(const RunOptions& options) {
+  block_termination_signals();  // before the first thread
+  SystemClock clock;
+  O3_ASSIGN(const auto backend, make_backend(options.runtime));
+  const model::LoadOptions load = load_options(options.runtime);
+  O3_ASSIGN(const LoadedModel loaded, load_model_file(options.runtime.model, *backend, load));
+  O3_ASSIGN(std::vector<Token> prompt, prompt_tokens(options, loaded));
+
+  prometheus::Registry registry;
+  engine::EngineMetrics metrics(registry);
+  engine::EngineOptions engine_options;
+  engine_options.compute = load.compute;
+  engine_options.max_running = 1;
+  const auto wanted = static_cast<int64_t>(prompt.size()) + options.max_tokens;
+  engine_options.kv_bytes = kv_bytes_for(*loaded.model, engine_options.page_tokens,
+                                         std::min<int64_t>(wanted, loaded.model->config().context));
+  O3_ASSIGN(const auto engine,
+            engine::Engine::create(engine_options, *backend, loaded.model, clock, metrics));
+
+  engine::Generate generate;
+  generate.prompt = prompt;
+  generate.sampling = options.sampling;
+  generate.max_new_tokens = options.max_tokens;
+  generate.stop_tokens = loaded.stop_tokens;
+  auto request = std::make_shared<engine::Request>();
+  request->id = RequestId{1};
+  request->work = std::move(generate);
+  auto sink = std::make_shared<BlockingSink>();
+  O3_TRY(engine->submit(request, sink));
+
+  const InterruptGuard interrupt([&engine] { engine->cancel(RequestId{1}); });
+  const Answer answer = collect(*sink, *loaded.tokenizer, clock, !options.json);
+  if (answer.finish.error.has_value()) return *answer.finish.error;
+  if (options.json) {
+    std::printf("%s\n", to_json(prompt, answer).dump().c_str());
+  } else {
+    std::printf("\n");
+  }
+  if (answer.finish.outcome == Outcome::kCancelled) {
+    return Error{Code::kCancelled, "interrupted", {}};
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Action& action) {
+  auto options = std::make_shared<RunOptions>();
+  options->sampling.temperature = 0.0F;
+  CLI::App* command = app.add_subcommand("run", "Answer one prompt");
+  command->add_option("--model", options->runtime.model, "GGUF file")->required();
+  auto* prompt = command->add_option("--prompt", options->prompt, "The user's message");
+  command->add_option("--prompt-ids", options->prompt_ids, "Token ids to continue, instead of --prompt")
+      ->delimiter(',')
+      ->excludes(prompt);
+  command->add_option("--max-tokens", options->max_tokens, "Longest answer")
+      ->check(CLI::Range(1, 1 << 24))
+      ->capture_default_str();
+  command->add_option("--temperature", options->sampling.temperature, "0: greedy")
+      ->check(CLI::Range(0.0, 100.0))
+      ->capture_default_str();
+  command->add_option("--top-k", options->sampling.top_k, "0: off")->check(CLI::Range(0, 1 << 24));
+  command->add_option("--top-p", options->sampling.top_p, "1: off")->check(CLI::Range(1e-6, 1.0));
+  command->add_option("--seed", options->sampling.seed, "Seed of the sampler");
+  command->add_flag("--raw", options->raw, "Continue the prompt as text, without the chat template");
+  command->add_flag("--json", options->json, "One JSON object on standard output");
+  add_runtime_options(*command, options->runtime);
+  command->callback([options, &action] {
+    action = [options]() -> ExitCode {
+      if (options->prompt.empty() && options->prompt_ids.empty()) {
+        std::fprintf(stderr, "error: give --prompt TEXT or --prompt-ids IDS\n");
+        return ExitCode::kUsage;
+      }
+      const Result<void> done = run(*options);
+      return done.ok() ? ExitCode::kOk : report(done.error());
+    };
+  });
+}
+
+}  // namespace o3::app

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options that commands running a model share, and what they turn into.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "device/cpu/cpu_backend.h"
+#include "kernels/exec.h"
+#include "model/model.h"
+
+namespace o3::app {
+
+struct RuntimeOptions {
+  std::string model;          // path of a GGUF file
+  int threads = 0;            // 0: all that this process may use
+  std::string isa;            // empty: the machine's best
+  std::string compute = "fast";
+  std::string kv;             // empty: f16 with fast, f32 with f32
+  std::string device = "cpu";
+};
+
+// Adds --threads, --isa, --compute, --kv, --device; --model is each command's own.
+void add_runtime_options(CLI::App& command, RuntimeOptions& options);
+
+Result<std::unique_ptr<device::cpu::CpuBackend>> make_backend(const RuntimeOptions& options);
+model::LoadOptions load_options(const RuntimeOptions& options);
+
+}  // namespace o3::app

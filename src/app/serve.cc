@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/serve.h"
+
+#include <prometheus/registry.h>
+
+#include <cstdio>
+#include <future>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "api/server.h"
+#include "app/desktop.h"
+#include "app/interrupt.h"
+#include "app/kv_budget.h"
+#include "app/loaded_model.h"
+#include "app/runtime_options.h"
+#include "app/state_dir.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "config/serve_settings.h"
+#include "engine/engine.h"
+#include "govern/audit.h"
+#include "govern/key_store.h"
+#include "govern/page_token.h"
+#include "govern/quota.h"
+#include "text/json/json_constraint.h"
+
+namespace o3::app {
+namespace {
+
+namespace rows = config::serve;
+
+struct NamedPath {
+  std::string name;
+  std::string path;
+};
+
+// NAME=PATH; one model for now, because the engine holds one instance.
+Result<NamedPath> model_to_serve(const config::Snapshot& settings) {
+  const auto& models = settings.list(rows::kModels);
+  if (models.empty()) return invalid("give a model to serve: --model NAME=PATH", "models");
+  if (models.size() > 1) {
+    return unsupported("this build serves one model per process; start one server per model",
+                       "models");
+  }
+  const std::string& text = models.front();
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    return invalid("--model takes NAME=PATH, not '" + text + "'", "models");
+  }
+  return NamedPath{text.substr(0, equals), text.substr(equals + 1)};
+}
+
+Result<std::unique_ptr<engine::Engine>> make_engine(const config::Snapshot& settings,
+                                                    const LoadedModel& loaded,
+                                                    device::Backend& backend, const Clock& clock,
+                                                    engine::EngineMetrics& metrics) {
+  engine::EngineOptions options;
+  options.max_running = static_cast<int32_t>(settings.integer(rows::kMaxRunning));
+  options.max_waiting = static_cast<int32_t>(settings.integer(rows::kMaxWaiting));
+  options.kv_bytes = settings.integer(rows::kMemory);
+  if (options.kv_bytes == 0) {
+    options.kv_bytes = default_kv_bytes(*loaded.model, options.page_tokens);
+  }
+  return engine::Engine::create(options, backend, loaded.model, clock, metrics);
+}
+
+Result<std::shared_ptr<const api::ServedModel>> served(const NamedPath& named,
+                                                       const LoadedModel& loaded,
+                                                       const Clock& clock) {
+  auto model = std::make_shared<api::ServedModel>();
+  model->id = named.name;
+  model->created = std::chrono::duration_cast<std::chrono::seconds>(clock.wall()).count();
+  model->tokenizer = loaded.tokenizer;
+  model->context = loaded.model->config().context;
+  model->stop_tokens = loaded.stop_tokens;
+  O3_ASSIGN(model->json_object, text::json_object_constraints(*loaded.tokenizer));
+  if (loaded.chat_template != nullptr) {
+    model->render = [chat_template = loaded.chat_template, variables = loaded.template_variables](
+                        const std::vector<text::ChatMessage>& messages) {
+      text::RenderInput input;
+      input.messages = messages;
+      input.variables = variables;
+      return chat_template->render(input);
+    };
+  }
+  return std::shared_ptr<const api::ServedModel>(std::move(model));
+}
+
+// Keys of DATA_DIR/keys.json, or none with --no-auth.
+Result<govern::KeyStore::Opened> open_keys(const config::Snapshot& settings, const Clock& clock) {
+  if (settings.flag(rows::kNoAuth)) {
+    log::warn("serving without authentication: every local user may use this server");
+    return govern::KeyStore::Opened{govern::KeyStore({}), {}, std::nullopt};
+  }
+  O3_ASSIGN(const std::filesystem::path directory, state_dir(settings.text(rows::kDataDir)));
+  return govern::KeyStore::open(directory, clock);
+}
+
+std::string address_of(const std::string& host, uint16_t port) {
+  const bool any = host == "0.0.0.0" || host == "::";
+  std::string name = any ? "127.0.0.1" : host;
+  if (name.find(':') != std::string::npos) name = "[" + name + "]";
+  return "http://" + name + ":" + std::to_string(port);
+}
+
+void announce(const std::string& address, const std::string& page,
+              const govern::KeyStore::Opened& keys, bool json) {
+  if (json) {
+    nlohmann::ordered_json line{{"address", address}, {"page", page}};
+    if (keys.new_key.has_value()) line["new_key"] = keys.new_key->reveal();
+    std::printf("%s\n", line.dump().c_str());
+  } else {
+    std::printf("Serving %s/v1\n", address.c_str());
+    if (keys.new_key.has_value()) {
+      std::printf("API key (shown this once; kept as a digest in %s):\n  %s\n", keys.file.c_str(),
+                  keys.new_key->reveal().c_str());
+    }
+    std::printf("Chat page (link valid until this server stops):\n  %s\n", page.c_str());
+  }
+  std::fflush(stdout);
+}
+
+void serve_until_signal(api::Server& server, std::chrono::milliseconds drain_timeout) {
+  std::promise<void> signalled;
+  const InterruptGuard interrupt([&signalled] {
+    log::info("stopping: running answers finish first; a second signal ends at once");
+    signalled.set_value();
+  });
+  server.set_ready(true);
+  signalled.get_future().wait();
+  server.set_ready(false);
+  server.drain(drain_timeout);
+}
+
+}  // namespace
+
+Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) {
+  block_termination_signals();  // before the first thread
+  log::init(settings.text(rows::kLogLevel));
+  const SystemClock clock;
+  O3_ASSIGN(const NamedPath named, model_to_serve(settings));
+  O3_ASSIGN(const govern::KeyStore::Opened keys, open_keys(settings, clock));
+
+  RuntimeOptions runtime;
+  runtime.threads = static_cast<int>(settings.integer(rows::kThreads));
+  O3_ASSIGN(const auto backend, make_backend(runtime));
+  O3_ASSIGN(const LoadedModel loaded,
+            load_model_file(named.path, *backend, load_options(runtime)));
+  prometheus::Registry registry;
+  engine::EngineMetrics metrics(registry);
+  O3_ASSIGN(const auto engine, make_engine(settings, loaded, *backend, clock, metrics));
+
+  O3_ASSIGN(const govern::PageToken page_token, govern::PageToken::create());
+  govern::UnlimitedQuota quota;
+  govern::NoAudit audit;
+  const api::ServerParts parts{clock, *engine, registry, keys.store, page_token, quota, audit};
+  O3_ASSIGN(const auto model, served(named, loaded, clock));
+  O3_ASSIGN(const auto server,
+            api::Server::create(api::ServerOptions::from(settings), parts, {model}));
+
+  log::info("model {} ({}) on {}", named.name, loaded.model->config().architecture,
+            backend->description());
+  log::info("this build keeps no audit log and sets no limits per tenant");
+  const std::string address = address_of(settings.text(rows::kHost), server->port());
+  const std::string page = address + "/#token=" + page_token.text().reveal();
+  announce(address, page, keys, output.json);
+  if (output.open_page) open_in_browser(page);
+  serve_until_signal(*server, settings.millis(rows::kDrainTimeout));
+  return {};
+}
+
+}  // namespace o3::app

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// o3 serve: the HTTP server. Its options are the rows of config/serve_settings.h.
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/command.h"
+#include "app/serve.h"
+#include "config/serve_settings.h"
+#include "config/snapshot.h"
+
+namespace o3::app {
+namespace {
+
+struct ServeFlags {
+  std::string config_file;
+  std::vector<config::Override> overrides;
+  bool open_page = false;
+  bool json = false;
+};
+
+// http.io_threads -> --http-io-threads; `models` is --model, once per model.
+std::string flag_name(const config::Setting& row) {
+  if (row.name == config::serve::kModels.name) return "--model";
+  std::string flag = "--";
+  for (const char c : row.name) flag += c == '.' || c == '_' ? '-' : c;
+  return flag;
+}
+
+std::string help_text(const config::Setting& row) {
+  std::string help(row.doc);
+  if (!row.standard.empty()) help += " [" + std::string(row.standard) + "]";
+  return help;
+}
+
+void add_setting(CLI::App& command, const config::Setting& row,
+                 const std::shared_ptr<ServeFlags>& flags) {
+  const std::string flag = flag_name(row);
+  const auto record = [flags, name = std::string(row.name), flag](const std::string& text) {
+    flags->overrides.push_back({name, text, flag});
+  };
+  if (row.kind == config::Kind::kFlag) {
+    command.add_flag_function(
+        flag, [record](int64_t count) { record(count > 0 ? "true" : "false"); }, help_text(row));
+    return;
+  }
+  auto* option = command.add_option_function<std::vector<std::string>>(
+      flag,
+      [record](const std::vector<std::string>& values) {
+        for (const std::string& value : values) record(value);
+      },
+      help_text(row));
+  option->type_name(row.kind == config::Kind::kList ? "VALUE ..." : "VALUE");
+  if (row.kind == config::Kind::kList) {
+    option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  } else {
+    option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  }
+}
+
+Result<void> run(const ServeFlags& flags) {
+  std::optional<std::filesystem::path> file;
+  if (!flags.config_file.empty()) file = flags.config_file;
+  O3_ASSIGN(const config::Snapshot settings,
+            config::Snapshot::load(config::serve::kRows, file, flags.overrides));
+  return serve(settings, {.open_page = flags.open_page, .json = flags.json});
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app, Action& action) {
+  auto flags = std::make_shared<ServeFlags>();
+  CLI::App* command = app.add_subcommand("serve", "Serve models over HTTP");
+  command->add_option("--config", flags->config_file, "YAML file; options given here win over it");
+  for (const config::Setting& row : config::serve::kRows) add_setting(*command, row, flags);
+  command->add_flag("--open", flags->open_page, "Open the chat page when there is a desktop");
+  command->add_flag("--json", flags->json, "Print address, page link and new key as one JSON line");
+  command->callback([flags, &action] {
+    action = [flags] {
+      const Result<void> done = run(*flags);
+      return done.ok() ? ExitCode::kOk : report(done.error());
+    };
+  });
+}
+
+}  // namespace o3::app
