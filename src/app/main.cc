@@ -37,7 +37,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    o3::log::init("info");
+    o3::log::init();
     return o3::app::run(argc, argv);
   } catch (const std::exception& problem) {  // a library's exception nobody met at its border
     std::fprintf(stderr, "error: %s\n", problem.what());

@@ -140,7 +140,11 @@ void serve_until_signal(api::Server& server, std::chrono::milliseconds drain_tim
 
 Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) {
   block_termination_signals();  // before the first thread
-  log::init(settings.text(rows::kLogLevel));
+  if (!log::set_level(settings.text(rows::kLogLevel))) {
+    return invalid("log_level is debug, info, warn or error, not '" +
+                       settings.text(rows::kLogLevel) + "'",
+                   "log_level");
+  }
   const SystemClock clock;
   O3_ASSIGN(const NamedPath named, model_to_serve(settings));
   O3_ASSIGN(const govern::KeyStore::Opened keys, open_keys(settings, clock));

@@ -8,8 +8,11 @@
 
 namespace o3::log {
 
-// Sets format and level ("debug", "info", "warn", "error"); call once from main().
-void init(std::string_view level);
+// Sets the format, at level "info"; call once, from main().
+void init();
+
+// "debug", "info", "warn" or "error"; false (and no change) for any other word. Any thread.
+bool set_level(std::string_view level);
 
 using spdlog::debug;
 using spdlog::error;
