@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Greedy text against llama.cpp's (tools/golden/greedy_llama_cpp.py tells how it was made).
 
-Every one of llama.cpp's tokens must come out. Where another token comes out, the difference is
-accepted only when it is llama.cpp's second choice and its two best logits are closer than the
-tolerance in the file, which is the measured noise of 8-bit activations; the comparison then goes on
-behind that step, on llama.cpp's own text, so that a tie hides nothing after it.
+llama.cpp's tokens must come out. Another token is accepted only where it is a tie: one of
+llama.cpp's best, its logit closer to the best one than the tolerance in the file, which is the
+measured noise of 8-bit activations. The comparison then goes on behind that step, on llama.cpp's
+own text, so that a tie hides nothing after it: every step is compared.
 """
 import json
 import subprocess
@@ -46,9 +46,10 @@ def ties_of(row: dict) -> list[tuple[int, float]]:
             break
         assert same < len(ours), f"ended after {at} tokens of {len(expected)}"
         step = row["steps"][at]
-        gap = step["logits"][0] - step["logits"][1]
-        where = f"step {at} of {row['prompt']!r}: {ours[same]} for {step['ids']} with gap {gap:.3f}"
-        assert ours[same] == step["ids"][1], where
+        logits = dict(zip(step["ids"], step["logits"]))
+        where = f"step {at} of {row['prompt']!r}: {ours[same]}, where llama.cpp has {logits}"
+        assert ours[same] in logits, where
+        gap = step["logits"][0] - logits[ours[same]]
         assert gap < GOLDEN["tolerance"], where
         ties.append((at, gap))
         at += 1
@@ -58,4 +59,4 @@ def ties_of(row: dict) -> list[tuple[int, float]]:
 @pytest.mark.parametrize("row", GOLDEN["prompts"], ids=lambda row: row["prompt"][:24])
 def test_same_as_llama_cpp(row):
     for step, gap in ties_of(row):
-        print(f"tie at step {step}: llama.cpp's two best logits differ by {gap:.3f}")
+        print(f"tie at step {step}: {gap:.3f} below llama.cpp's best logit")
