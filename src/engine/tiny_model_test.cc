@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine over the tiny Llama checkpoints, on every instruction set of this machine.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "device/cpu/cpu_backend.h"
+#include "engine/batch_comparison.h"
+#include "model/family.h"
+#include "model/testing/test_gguf.h"
+
+namespace o3::engine {
+namespace {
+
+std::vector<Ask> asks(int32_t vocabulary) {
+  std::mt19937 random(77);
+  std::vector<Ask> made;
+  for (uint64_t id = 1; id <= 16; ++id) {
+    Ask ask{.id = id,
+            .prompt = std::vector<Token>(1 + random() % 90),
+            .max_new_tokens = static_cast<int32_t>(1 + random() % 30)};
+    for (Token& token : ask.prompt) {
+      token = static_cast<Token>(random() % static_cast<uint32_t>(vocabulary));
+    }
+    if (id % 2 == 0) ask.sampling = {.temperature = 0.8F, .top_p = 0.95F, .seed = id};
+    made.push_back(ask);
+  }
+  return made;
+}
+
+TEST(TinyModel, TokensDoNotDependOnTheBatch) {
+  for (const auto isa : device::cpu::available_isas()) {
+    auto backend = device::cpu::CpuBackend::create({.threads = 2, .isa = isa});
+    ASSERT_TRUE(backend.ok()) << backend.error().message;
+    for (const char* name : {"tiny_llama.gguf", "tiny_llama_mixed.gguf"}) {
+      const auto file = model::TestGguf::open(model::golden_path(name)).build();
+      for (const auto compute : {kernels::Compute::kFast, kernels::Compute::kF32}) {
+        SCOPED_TRACE(std::string(name) + " " + std::string(isa_name(isa)) +
+                     (compute == kernels::Compute::kF32 ? " f32" : " fast"));
+        auto model = model::load_model(file, **backend, {.compute = compute});
+        ASSERT_TRUE(model.ok()) << model.error().message;
+        ManualClock clock;
+        const auto instance = test_instance(
+            **backend, std::shared_ptr<const model::Model>(*std::move(model)), compute, clock);
+        const auto all = asks(instance->limits().vocabulary);
+        const Answers alone = answer_alone(*instance, all);
+        ASSERT_EQ(alone.size(), all.size());
+        EXPECT_EQ(answer_together(*instance, clock, all, 1), alone);
+        EXPECT_EQ(answer_together(*instance, clock, all, 2), alone);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace o3::engine
