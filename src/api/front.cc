@@ -84,8 +84,8 @@ http::Verdict Front::judge(const http::RequestHead& head) const {
     return verdict;
   }
   verdict.body_limit = route->body_limit;
-  verdict.handler = [this, route,
-                     admission = *std::move(admission)](std::shared_ptr<http::Exchange> exchange) {
+  verdict.handler = [this, route, admission = *std::move(admission)](
+                        const std::shared_ptr<http::Exchange>& exchange) {
     // Public rows answer at once, also while every worker is busy.
     if (route->access == govern::Access::kPublic) return route->run(exchange, admission);
     const bool taken =

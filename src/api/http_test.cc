@@ -224,7 +224,9 @@ TEST_F(HttpTest, RefusesSmuggling) {
         length + "X: a\r\n folded\r\n", length + "X: a\nY: b\r\n",
         std::string("Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n")}) {
     RawClient client(port());
-    client.send(start_line + fields + "\r\n" + body + get("/livez", ""));
+    client.send(start_line);
+    client.send(fields);
+    client.send("\r\n" + body + get("/livez", ""));
     const auto response = client.response();
     ASSERT_TRUE(response.has_value()) << fields;
     EXPECT_EQ(response->status, 400) << fields;

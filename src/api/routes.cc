@@ -48,8 +48,9 @@ std::vector<Route> key_routes(Services& services, const prometheus::Registry& re
           [&services](http::Exchange& exchange, const govern::Principal&) {
             return openai::resolve_chat(services, exchange);
           },
-          [&services](ExchangePtr exchange, auto authorized, openai::ChatCall call) {
-            openai::run_chat(services, std::move(exchange), std::move(authorized), std::move(call));
+          [&services](const ExchangePtr& exchange, Authorized<Action::kChat> authorized,
+                      openai::ChatCall call) {
+            openai::run_chat(services, exchange, std::move(authorized), std::move(call));
           }),
   };
 }

@@ -35,7 +35,7 @@ class Exchange {
   virtual bool open() const noexcept = 0;  // the client is still there
   // Called at most once, if the client leaves before the answer is complete.
   virtual void on_gone(std::function<void()> callback) = 0;
-  virtual void begin_stream(const Response& head) = 0;
+  virtual void begin_stream(const Response& answer) = 0;
   // Queues bytes of a stream; false: too much is unsent already (nothing was queued), or the
   // client left.
   virtual bool send(std::string_view bytes) = 0;

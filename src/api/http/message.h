@@ -30,9 +30,9 @@ struct RequestHead {
 
 struct Response {
   int status = 200;
-  std::string content_type;
-  std::string body;
-  Fields fields;       // beyond Content-Type, Content-Length, Date and Connection
+  std::string content_type{};
+  std::string body{};
+  Fields fields{};     // beyond Content-Type, Content-Length, Date and Connection
   bool close = false;  // the connection ends with this answer
 };
 

@@ -28,7 +28,7 @@ class Turn final : public Exchange, public std::enable_shared_from_this<Turn> {
 
   bool open() const noexcept override { return connection_->serves(number_); }
   void on_gone(std::function<void()> callback) override { gone_ = std::move(callback); }
-  void begin_stream(const Response& start) override { connection_->begin_stream(number_, start); }
+  void begin_stream(const Response& answer) override { connection_->begin_stream(number_, answer); }
   bool send(std::string_view bytes) override { return connection_->send(number_, bytes); }
   void end_stream() override;
   void cut() override;

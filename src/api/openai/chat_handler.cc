@@ -73,7 +73,7 @@ Result<Resolved<ChatCall>> resolve_chat(Services& services, http::Exchange& exch
   return Resolved<ChatCall>{std::move(id), {*std::move(request), std::move(model)}};
 }
 
-void run_chat(Services& services, std::shared_ptr<http::Exchange> exchange,
+void run_chat(Services& services, const std::shared_ptr<http::Exchange>& exchange,
               Authorized<govern::Action::kChat> authorized, ChatCall call) {
   if (call.request.format == AnswerFormat::kJsonObject && !call.model->json_object) {
     return services.route.refuse(

@@ -17,6 +17,11 @@ std::string at(const std::string& path, size_t index) {
   return path + "[" + std::to_string(index) + "]";
 }
 
+std::string below(const std::string& path, std::string_view name) {
+  std::string field = path + ".";
+  return field.append(name);
+}
+
 // Reads one request; the first error ends it.
 class ChatParser {
  public:
@@ -141,7 +146,7 @@ Result<void> ChatParser::message_fields(const Json& message, const std::string& 
   for (const auto& [name, value] : message.items()) {
     if (name == "role" || name == "content" || value.is_null()) continue;
     if (value.is_structured() && value.empty()) continue;
-    const std::string field = path + "." + name;
+    const std::string field = below(path, name);
     if (std::ranges::find(kUnsupported, name) != kUnsupported.end()) {
       return unsupported(field + " is not supported; leave it out.", field);
     }
@@ -174,7 +179,7 @@ Result<std::string> ChatParser::part(const Json& value, const std::string& path)
                        path + ".type");
   }
   for (const auto& [name, ignored] : value.items()) {
-    if (name != "type" && name != "text") O3_TRY(unknown(path + "." + name));
+    if (name != "type" && name != "text") O3_TRY(unknown(below(path, name)));
   }
   const Json* text = member(value, "text");
   if (text == nullptr) return invalid(path + ".text is missing.", path + ".text");

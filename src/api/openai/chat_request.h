@@ -33,7 +33,7 @@ struct ChatRequest {
 };
 
 struct ChatLimits {
-  config::JsonLimits json;
+  config::JsonLimits json{};
   size_t messages = 4096;
   size_t stop_bytes = 512;  // of one stop string
   bool strict = false;      // unknown fields are refused

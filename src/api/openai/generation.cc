@@ -123,7 +123,8 @@ void Generation::end(Outcome outcome) {
   services_.route.metrics.request(services_.clock.monotonic() - parts_.exchange->started);
 }
 
-void Generation::close_record(Outcome outcome, std::function<void(Result<void>)> then) {
+void Generation::close_record(Outcome outcome,
+                              const std::function<void(const Result<void>&)>& then) {
   const govern::AuditClose how{outcome, parts_.prompt_tokens, chain_.consumed()};
   parts_.permit.audit->close(how, [exchange = parts_.exchange, then](Result<void> durable) {
     if (then) exchange->post([then, durable = std::move(durable)] { then(durable); });

@@ -42,7 +42,7 @@ class Generation final : public DeltaReceiver, public std::enable_shared_from_th
   void fail(Outcome outcome, const Error& error);
   void abandon();  // nobody reads the answer any more
   void end(Outcome outcome);
-  void close_record(Outcome outcome, std::function<void(Result<void>)> then);
+  void close_record(Outcome outcome, const std::function<void(const Result<void>&)>& then);
 
   Services& services_;
   DeltaRouter& router_;

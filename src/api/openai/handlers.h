@@ -14,7 +14,7 @@ struct ChatCall {
   std::shared_ptr<const ServedModel> model;
 };
 Result<Resolved<ChatCall>> resolve_chat(Services& services, http::Exchange& exchange);
-void run_chat(Services& services, std::shared_ptr<http::Exchange> exchange,
+void run_chat(Services& services, const std::shared_ptr<http::Exchange>& exchange,
               Authorized<govern::Action::kChat> authorized, ChatCall call);
 
 // GET /v1/models: those that the caller may use.

@@ -12,17 +12,18 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "engine/engine_client.h"
 
 namespace o3::api::testing {
 
 struct Script {
-  std::vector<std::vector<Token>> steps;  // tokens of each step
-  bool endless = false;                   // the last step repeats until cancelled
-  std::chrono::microseconds pause{0};     // between steps
+  std::vector<std::vector<Token>> steps{};  // tokens of each step
+  bool endless = false;                     // the last step repeats until cancelled
+  std::chrono::microseconds pause{0};       // between steps
   Outcome outcome = Outcome::kStop;
-  std::optional<Error> error;    // of the finish
-  std::optional<Error> refusal;  // of submit()
+  std::optional<Error> error{};    // of the finish
+  std::optional<Error> refusal{};  // of submit()
 };
 
 class FakeEngine final : public engine::EngineClient {
@@ -81,8 +82,9 @@ class FakeEngine final : public engine::EngineClient {
   }
   template <class Done>
   bool wait(Done done, std::chrono::milliseconds most = std::chrono::seconds(5)) {
-    const auto end = std::chrono::steady_clock::now() + most;
-    while (std::chrono::steady_clock::now() < end) {
+    const SystemClock clock;
+    const Nanoseconds end = clock.monotonic() + most;
+    while (clock.monotonic() < end) {
       if (done()) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
