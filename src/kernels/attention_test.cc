@@ -175,6 +175,7 @@ TEST_P(Attention, WholePrompt) {
 TEST_P(Attention, MixedBatch) {
   check({.sequences = {{1, 140}, {5, 5}, {1, 16}, {9, 40}, {1, 1}, {17, 129}}}, 1);
   std::vector<std::pair<int32_t, int32_t>> many;
+  many.reserve(20);
   for (int32_t i = 0; i < 20; ++i) many.emplace_back(1, 7 * i + 1);
   check({.heads = 6, .kv_heads = 1, .sequences = many}, 2);
 }

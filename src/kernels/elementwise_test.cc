@@ -17,7 +17,6 @@ namespace {
 using testing::random_f32;
 using testing::Rng;
 using testing::Tensor;
-using testing::Workspace;
 
 class RowOps : public testing::EveryIsa {
  protected:

@@ -24,7 +24,6 @@ namespace o3::kernels {
 namespace {
 
 using device::cpu::CpuBackend;
-using device::cpu::Isa;
 using testing::Rng;
 using testing::Tensor;
 using testing::Workspace;
@@ -135,6 +134,7 @@ void bench_rows(CpuBackend& backend, int64_t rows) {
   print_row(backend, "swiglu", n + " f=1536", glu, static_cast<double>(rows) * 1536 * 12, 0);
   const RopeTable table = make_rope_table({.dim = 64, .base = 1e5, .max_positions = 2048});
   std::vector<Position> positions;
+  positions.reserve(static_cast<size_t>(rows));
   for (int32_t i = 0; i < rows; ++i) positions.push_back({i, i, i});
   const Tensor qk = testing::random_f32(rng, rows, 960);
   const Times turn = time_of([&] { rope(table, positions, qk.view(), 12, 64, ctx); });

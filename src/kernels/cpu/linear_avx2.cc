@@ -67,7 +67,7 @@ O3_INLINE void dot_bytes(const uint8_t* quants, const uint8_t* x, __m256i* dot) 
 }
 
 // weight = d * (quant - kBias) + m
-struct Q4_0 {
+struct Nibbles0 {  // Q4_0
   static constexpr int64_t kBytes = 16;
   static constexpr int kBias = 8;
   static constexpr bool kMinimum = false;
@@ -76,11 +76,11 @@ struct Q4_0 {
     dot_nibbles<kRows>(quants, x, to);
   }
 };
-struct Q4_1 : Q4_0 {
+struct Nibbles1 : Nibbles0 {  // Q4_1
   static constexpr int kBias = 0;
   static constexpr bool kMinimum = true;
 };
-struct Q8_0 {
+struct Bytes8 {  // Q8_0
   static constexpr int64_t kBytes = 32;
   static constexpr int kBias = 0;
   static constexpr bool kMinimum = false;
@@ -177,13 +177,13 @@ float largest_lane(__m256 v) {
 }  // namespace
 
 void linear_q4_0(const LinearTile& tile) {
-  run<Q4_0>(tile);
+  run<Nibbles0>(tile);
 }
 void linear_q4_1(const LinearTile& tile) {
-  run<Q4_1>(tile);
+  run<Nibbles1>(tile);
 }
 void linear_q8_0(const LinearTile& tile) {
-  run<Q8_0>(tile);
+  run<Bytes8>(tile);
 }
 
 void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t row) {

@@ -38,7 +38,7 @@ O3_INLINE void unpack_nibbles(const uint8_t* quants, Block& block) {
 }
 
 // weight = d * (byte - kBias) + m. The bias is taken off exactly, in integers.
-struct Q4_0 {
+struct Nibbles0 {  // Q4_0
   static constexpr int kBias = 8;
   static constexpr bool kMinimum = false;
   O3_INLINE static void unpack(const LinearTile& t, const uint8_t* record, int64_t b,
@@ -48,7 +48,7 @@ struct Q4_0 {
     block.m = _mm512_setzero_ps();
   }
 };
-struct Q4_1 {
+struct Nibbles1 {  // Q4_1
   static constexpr int kBias = 0;
   static constexpr bool kMinimum = true;
   O3_INLINE static void unpack(const LinearTile& t, const uint8_t* record, int64_t b,
@@ -58,7 +58,7 @@ struct Q4_1 {
     block.m = load_halves(record + t.layout.m_offset + b * (kLanes * 2));
   }
 };
-struct Q8_0 {  // packed with the bias
+struct Bytes8 {  // Q8_0, packed with the bias
   static constexpr int kBias = 128;
   static constexpr bool kMinimum = false;
   O3_INLINE static void unpack(const LinearTile& t, const uint8_t* record, int64_t b,
@@ -221,13 +221,13 @@ void run(const LinearTile& t) {
 }  // namespace
 
 void linear_q4_0(const LinearTile& tile) {
-  run<Q4_0>(tile);
+  run<Nibbles0>(tile);
 }
 void linear_q4_1(const LinearTile& tile) {
-  run<Q4_1>(tile);
+  run<Nibbles1>(tile);
 }
 void linear_q8_0(const LinearTile& tile) {
-  run<Q8_0>(tile);
+  run<Bytes8>(tile);
 }
 
 void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t row) {
