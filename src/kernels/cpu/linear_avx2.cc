@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kLanes = 8;
 constexpr int kMaxRows = 4;
+constexpr int kBlockInt = static_cast<int>(kBlock);
 constexpr int kWords = 8;  // registers of 8 lanes x 4 inputs that make a block
 
 O3_INLINE __m256 load_halves(const uint8_t* at) {
@@ -20,19 +21,22 @@ O3_INLINE __m256i load_bytes(const uint8_t* at) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
 }
 
-// Dot products of one block of 8 outputs with kRows rows of int8, row r at x + r * kBlock.
+// Dot products of one block of 8 outputs with kRows rows of int8, row r at x + r * kBlock; returns
+// the sums of the block's quants.
 
 // 4 bits: products of unsigned by signed bytes. A pair's sum is at most 2 * 15 * 127, so eight of
-// them fit 16 bits.
+// them fit 16 bits; eight quants fit 8.
 template <int kRows>
-O3_INLINE void dot_nibbles(const uint8_t* quants, const uint8_t* x, __m256i* dot) {
+O3_INLINE __m256i dot_nibbles(const uint8_t* quants, const uint8_t* x, __m256i* dot) {
   const __m256i low = _mm256_set1_epi8(0x0f);
   __m256i words[kWords];
+  __m256i total = _mm256_setzero_si256();
   O3_UNROLL
   for (int j = 0; j < kWords / 2; ++j) {
     const __m256i both = load_bytes(quants + 32 * j);
     words[j] = _mm256_and_si256(both, low);
     words[j + kWords / 2] = _mm256_and_si256(_mm256_srli_epi16(both, 4), low);
+    total = _mm256_add_epi8(total, _mm256_add_epi8(words[j], words[j + kWords / 2]));
   }
   O3_UNROLL
   for (int r = 0; r < kRows; ++r) {
@@ -45,25 +49,30 @@ O3_INLINE void dot_nibbles(const uint8_t* quants, const uint8_t* x, __m256i* dot
     }
     dot[r] = _mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
   }
+  return _mm256_madd_epi16(_mm256_maddubs_epi16(total, _mm256_set1_epi8(1)), _mm256_set1_epi16(1));
 }
 
 // 8 bits: |w| times x with w's sign; a pair's sum is at most 2 * 128 * 127 and fits 16 bits.
 template <int kRows>
-O3_INLINE void dot_bytes(const uint8_t* quants, const uint8_t* x, __m256i* dot) {
+O3_INLINE __m256i dot_bytes(const uint8_t* quants, const uint8_t* x, __m256i* dot) {
+  const __m256i ones = _mm256_set1_epi16(1);
+  __m256i total = _mm256_setzero_si256();  // eight pairs fit 16 bits
   O3_UNROLL
   for (int r = 0; r < kRows; ++r) dot[r] = _mm256_setzero_si256();
   O3_UNROLL
   for (int j = 0; j < kWords; ++j) {
     const __m256i w = load_bytes(quants + 32 * j);
     const __m256i magnitude = _mm256_abs_epi8(w);
+    total = _mm256_add_epi16(total, _mm256_maddubs_epi16(_mm256_set1_epi8(1), w));
     O3_UNROLL
     for (int r = 0; r < kRows; ++r) {
       const auto* q = reinterpret_cast<const int32_t*>(x + r * kBlock);
       const __m256i value = _mm256_sign_epi8(_mm256_set1_epi32(q[j]), w);
       const __m256i pairs = _mm256_maddubs_epi16(magnitude, value);
-      dot[r] = _mm256_add_epi32(dot[r], _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+      dot[r] = _mm256_add_epi32(dot[r], _mm256_madd_epi16(pairs, ones));
     }
   }
+  return _mm256_madd_epi16(total, ones);
 }
 
 // weight = d * (quant - kBias) + m
@@ -72,8 +81,8 @@ struct Nibbles0 {  // Q4_0
   static constexpr int kBias = 8;
   static constexpr bool kMinimum = false;
   template <int kRows>
-  O3_INLINE static void dot(const uint8_t* quants, const uint8_t* x, __m256i* to) {
-    dot_nibbles<kRows>(quants, x, to);
+  O3_INLINE static __m256i dot(const uint8_t* quants, const uint8_t* x, __m256i* to) {
+    return dot_nibbles<kRows>(quants, x, to);
   }
 };
 struct Nibbles1 : Nibbles0 {  // Q4_1
@@ -85,8 +94,8 @@ struct Bytes8 {  // Q8_0
   static constexpr int kBias = 0;
   static constexpr bool kMinimum = false;
   template <int kRows>
-  O3_INLINE static void dot(const uint8_t* quants, const uint8_t* x, __m256i* to) {
-    dot_bytes<kRows>(quants, x, to);
+  O3_INLINE static __m256i dot(const uint8_t* quants, const uint8_t* x, __m256i* to) {
+    return dot_bytes<kRows>(quants, x, to);
   }
 };
 
@@ -105,21 +114,27 @@ void run_rows(const LinearTile& t, const uint8_t* record, const uint8_t* x, int6
   }
   for (int64_t b = 0; b < t.in / kBlock; ++b, x += kHeight * kQuantBytes) {
     __m256i dot[kRows];
-    Format::template dot<kRows>(record + b * (kLanes * Format::kBytes), x + first_row * kBlock,
-                                dot);
+    __m256i quants = Format::template dot<kRows>(record + b * (kLanes * Format::kBytes),
+                                                 x + first_row * kBlock, dot);
+    if (Format::kBias != 0) {
+      quants = _mm256_sub_epi32(quants, _mm256_set1_epi32(Format::kBias * kBlockInt));
+    }
+    const __m256 total = _mm256_cvtepi32_ps(quants);
     const __m256 d = load_halves(record + t.layout.d_offset + b * (kLanes * 2));
-    const uint8_t* scales = x + kHeight * kScaleAt + first_row * 4;
+    const auto* scales = reinterpret_cast<const float*>(x + kHeight * kScaleAt) + first_row;
     O3_UNROLL
     for (int r = 0; r < kRows; ++r) {
-      const auto* scale = reinterpret_cast<const float*>(scales) + r;
-      const auto* sum = reinterpret_cast<const float*>(scales + kHeight * (kSumAt - kScaleAt)) + r;
-      const auto* isum =
-          reinterpret_cast<const int32_t*>(scales + kHeight * (kIsumAt - kScaleAt)) + r;
+      const float* scale = scales + r;
+      const float* center = scale + kHeight;
+      const float* sum = scale + 2 * kHeight;
+      const auto* isum = reinterpret_cast<const int32_t*>(scale + 3 * kHeight);
       if (Format::kBias != 0) {
         dot[r] = _mm256_sub_epi32(dot[r], _mm256_set1_epi32(Format::kBias * *isum));
       }
-      const __m256 factor = _mm256_mul_ps(d, _mm256_set1_ps(*scale));
-      acc[r] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot[r]), factor, acc[r]);
+      const __m256 shifted = _mm256_mul_ps(total, _mm256_set1_ps(*center));
+      const __m256 product =
+          _mm256_fmadd_ps(_mm256_cvtepi32_ps(dot[r]), _mm256_set1_ps(*scale), shifted);
+      acc[r] = _mm256_fmadd_ps(d, product, acc[r]);
       if (Format::kMinimum) {
         const __m256 m = load_halves(record + t.layout.m_offset + b * (kLanes * 2));
         acc[r] = _mm256_fmadd_ps(m, _mm256_set1_ps(*sum), acc[r]);
@@ -174,6 +189,12 @@ float largest_lane(__m256 v) {
   return _mm_cvtss_f32(_mm_max_ss(m, _mm_movehdup_ps(m)));
 }
 
+float least_lane(__m256 v) {
+  __m128 m = _mm_min_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+  m = _mm_min_ps(m, _mm_movehl_ps(m, m));
+  return _mm_cvtss_f32(_mm_min_ss(m, _mm_movehdup_ps(m)));
+}
+
 }  // namespace
 
 void linear_q4_0(const LinearTile& tile) {
@@ -188,23 +209,26 @@ void linear_q8_0(const LinearTile& tile) {
 
 void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t row) {
   const int64_t height = panel.height;
-  const __m256 no_sign = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
   for (int64_t b = 0; b < in / kBlock; ++b) {
     uint8_t* record = panel.data + b * height * kQuantBytes;
     __m256 v[4];
-    __m256 largest = _mm256_setzero_ps();
     O3_UNROLL
-    for (int i = 0; i < 4; ++i) {
-      v[i] = _mm256_loadu_ps(x + b * kBlock + kLanes * i);
-      largest = _mm256_max_ps(largest, _mm256_and_ps(v[i], no_sign));
-    }
-    const float most = largest_lane(largest);
-    const bool zero = most < kTinyBlock;
-    const float scale = zero ? 0.0F : most / 127.0F;
-    const __m256 inverse = _mm256_set1_ps(zero ? 0.0F : 127.0F / most);
+    for (int i = 0; i < 4; ++i) v[i] = _mm256_loadu_ps(x + b * kBlock + kLanes * i);
+    const float most =
+        largest_lane(_mm256_max_ps(_mm256_max_ps(v[0], v[1]), _mm256_max_ps(v[2], v[3])));
+    const float least =
+        least_lane(_mm256_min_ps(_mm256_min_ps(v[0], v[1]), _mm256_min_ps(v[2], v[3])));
+    const float center = 0.5F * most + 0.5F * least;
+    const float span = 0.5F * most - 0.5F * least;
+    const bool constant = span < kTinySpan;
+    const float scale = constant ? 0.0F : span / 127.0F;
+    const __m256 inverse = _mm256_set1_ps(constant ? 0.0F : 127.0F / span);
     __m256i q[4];
     O3_UNROLL
-    for (int i = 0; i < 4; ++i) q[i] = _mm256_cvtps_epi32(_mm256_mul_ps(v[i], inverse));
+    for (int i = 0; i < 4; ++i) {
+      const __m256 offset = _mm256_sub_ps(v[i], _mm256_set1_ps(center));
+      q[i] = _mm256_cvtps_epi32(_mm256_mul_ps(offset, inverse));
+    }
     const __m256i total =
         _mm256_add_epi32(_mm256_add_epi32(q[0], q[1]), _mm256_add_epi32(q[2], q[3]));
     const int32_t isum = sum_lanes(total);
@@ -214,9 +238,11 @@ void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t ro
     const __m256i order = _mm256_set_epi32(7, 3, 6, 2, 5, 1, 4, 0);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(record + row * kBlock),
                         _mm256_permutevar8x32_epi32(words, order));
-    reinterpret_cast<float*>(record + height * kScaleAt)[row] = scale;
-    reinterpret_cast<float*>(record + height * kSumAt)[row] = scale * static_cast<float>(isum);
-    reinterpret_cast<int32_t*>(record + height * kIsumAt)[row] = isum;
+    auto* of_row = reinterpret_cast<float*>(record + height * kScaleAt) + row;
+    of_row[0] = scale;
+    of_row[height] = center;
+    of_row[2 * height] = scale * static_cast<float>(isum) + static_cast<float>(kBlock) * center;
+    reinterpret_cast<int32_t*>(of_row)[3 * height] = isum;
   }
 }
 

@@ -1,233 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// AVX-512 VNNI: 16 outputs per register, up to 8 rows at a time. See linear_tile.h for the rule on
-// what this file may contain.
 #include <immintrin.h>
 
-#include "kernels/cpu/isa_code.h"
 #include "kernels/cpu/linear_tile.h"
+#include "kernels/cpu/linear_vnni_body.h"
 
 namespace o3::kernels::cpu::avx512 {
-namespace {
-
-constexpr int kLanes = 16;
-constexpr int kMaxRows = 8;
-// Blocks whose weights are unpacked at once for more than kMaxRows rows: with the activations of
-// one panel they stay in a 48 KiB L1 cache.
-constexpr int64_t kChunk = 32;
-constexpr int kWords = 8;  // registers of 16 lanes x 4 inputs that make a block
-
-// One block of 16 outputs, ready for VNNI: unsigned bytes, scale and minimum.
-struct Block {
-  __m512i words[kWords];
-  __m512 d;
-  __m512 m;
-};
-
-O3_INLINE __m512 load_halves(const uint8_t* at) {
-  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
-}
-
-O3_INLINE void unpack_nibbles(const uint8_t* quants, Block& block) {
-  const __m512i low = _mm512_set1_epi8(0x0f);
-  O3_UNROLL
-  for (int j = 0; j < kWords / 2; ++j) {
-    const __m512i both = _mm512_loadu_si512(quants + 64 * j);
-    block.words[j] = _mm512_and_si512(both, low);
-    block.words[j + kWords / 2] = _mm512_and_si512(_mm512_srli_epi16(both, 4), low);
-  }
-}
-
-// weight = d * (byte - kBias) + m. The bias is taken off exactly, in integers.
-struct Nibbles0 {  // Q4_0
-  static constexpr int kBias = 8;
-  static constexpr bool kMinimum = false;
-  O3_INLINE static void unpack(const LinearTile& t, const uint8_t* record, int64_t b,
-                               Block& block) {
-    unpack_nibbles(record + b * (kLanes * 16), block);
-    block.d = load_halves(record + t.layout.d_offset + b * (kLanes * 2));
-    block.m = _mm512_setzero_ps();
-  }
-};
-struct Nibbles1 {  // Q4_1
-  static constexpr int kBias = 0;
-  static constexpr bool kMinimum = true;
-  O3_INLINE static void unpack(const LinearTile& t, const uint8_t* record, int64_t b,
-                               Block& block) {
-    unpack_nibbles(record + b * (kLanes * 16), block);
-    block.d = load_halves(record + t.layout.d_offset + b * (kLanes * 2));
-    block.m = load_halves(record + t.layout.m_offset + b * (kLanes * 2));
-  }
-};
-struct Bytes8 {  // Q8_0, packed with the bias
-  static constexpr int kBias = 128;
-  static constexpr bool kMinimum = false;
-  O3_INLINE static void unpack(const LinearTile& t, const uint8_t* record, int64_t b,
-                               Block& block) {
-    const uint8_t* quants = record + b * (kLanes * 32);
-    O3_UNROLL
-    for (int j = 0; j < kWords; ++j) block.words[j] = _mm512_loadu_si512(quants + 64 * j);
-    block.d = load_halves(record + t.layout.d_offset + b * (kLanes * 2));
-    block.m = _mm512_setzero_ps();
-  }
-};
-
-// Where one pass over some blocks of some rows reads and writes.
-struct Pass {
-  const uint8_t* record;  // packed weights of the group
-  const Block* unpacked;  // or their unpacked form, from first_block on
-  int64_t first_block;
-  int64_t end_block;
-  const uint8_t* x;   // panel record of first_block
-  int64_t first_row;  // within the panel
-  float* y;
-  int64_t y_stride;
-  __mmask16 outs;
-  bool from_y;  // sums start from y, else from 0
-};
-
-template <class Format, int kHeight, int kRows>
-O3_INLINE void add_block(const Block& block, const uint8_t* x, int64_t first_row, __m512* acc) {
-  const uint8_t* rows = x + first_row * kBlock;
-  const uint8_t* scales = x + kHeight * kScaleAt + first_row * 4;
-  O3_UNROLL
-  for (int r = 0; r < kRows; ++r) {
-    const auto* q = reinterpret_cast<const int32_t*>(rows + r * kBlock);
-    const auto* scale = reinterpret_cast<const float*>(scales) + r;
-    const auto* sum = reinterpret_cast<const float*>(scales + kHeight * (kSumAt - kScaleAt)) + r;
-    const auto* isum =
-        reinterpret_cast<const int32_t*>(scales + kHeight * (kIsumAt - kScaleAt)) + r;
-    __m512i dot = _mm512_setzero_si512();
-    if (Format::kBias != 0) dot = _mm512_set1_epi32(-Format::kBias * *isum);
-    O3_UNROLL
-    for (int j = 0; j < kWords; ++j) {
-      dot = _mm512_dpbusd_epi32(dot, block.words[j], _mm512_set1_epi32(q[j]));
-    }
-    const __m512 factor = _mm512_mul_ps(block.d, _mm512_set1_ps(*scale));
-    acc[r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dot), factor, acc[r]);
-    if (Format::kMinimum) acc[r] = _mm512_fmadd_ps(block.m, _mm512_set1_ps(*sum), acc[r]);
-  }
-}
-
-template <class Format, int kHeight, int kRows, bool kUnpacked>
-void run_pass(const LinearTile& t, const Pass& pass) {
-  __m512 acc[kRows];
-  O3_UNROLL
-  for (int r = 0; r < kRows; ++r) {
-    acc[r] = pass.from_y ? _mm512_maskz_loadu_ps(pass.outs, pass.y + r * pass.y_stride)
-                         : _mm512_setzero_ps();
-  }
-  const uint8_t* x = pass.x;
-  for (int64_t b = pass.first_block; b < pass.end_block; ++b, x += kHeight * kQuantBytes) {
-    if (kUnpacked) {
-      add_block<Format, kHeight, kRows>(pass.unpacked[b - pass.first_block], x, pass.first_row,
-                                        acc);
-    } else {
-      Block block;
-      Format::unpack(t, pass.record, b, block);
-      add_block<Format, kHeight, kRows>(block, x, pass.first_row, acc);
-    }
-  }
-  O3_UNROLL
-  for (int r = 0; r < kRows; ++r) {
-    _mm512_mask_storeu_ps(pass.y + r * pass.y_stride, pass.outs, acc[r]);
-  }
-}
-
-template <class Format, bool kUnpacked>
-void run_rows(const LinearTile& t, const Pass& pass, int64_t rows) {
-  constexpr int kH = kPanel;
-  switch (rows) {
-    case 1:
-      return run_pass<Format, kH, 1, kUnpacked>(t, pass);
-    case 2:
-      return run_pass<Format, kH, 2, kUnpacked>(t, pass);
-    case 3:
-      return run_pass<Format, kH, 3, kUnpacked>(t, pass);
-    case 4:
-      return run_pass<Format, kH, 4, kUnpacked>(t, pass);
-    case 5:
-      return run_pass<Format, kH, 5, kUnpacked>(t, pass);
-    case 6:
-      return run_pass<Format, kH, 6, kUnpacked>(t, pass);
-    case 7:
-      return run_pass<Format, kH, 7, kUnpacked>(t, pass);
-    default:
-      return run_pass<Format, kH, 8, kUnpacked>(t, pass);
-  }
-}
-
-__mmask16 mask_of(int64_t outs) {
-  return outs >= kLanes ? static_cast<__mmask16>(0xffff)
-                        : static_cast<__mmask16>((1U << static_cast<unsigned>(outs)) - 1U);
-}
-
-int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-// Up to kMaxRows rows: weights go through registers once.
-template <class Format>
-void stream_group(const LinearTile& t, Pass pass) {
-  pass.end_block = t.in / kBlock;
-  pass.x = t.xq.data;
-  if (t.xq.height == 1) {
-    run_pass<Format, 1, 1, false>(t, pass);
-  } else {
-    run_rows<Format, false>(t, pass, t.rows);
-  }
-}
-
-// Many rows: unpack a chunk of blocks, then run it over all rows.
-template <class Format>
-void block_group(const LinearTile& t, Pass pass) {
-  Block unpacked[kChunk];
-  const int64_t blocks = t.in / kBlock;
-  float* const y = pass.y;
-  for (int64_t first = 0; first < blocks; first += kChunk) {
-    pass.first_block = first;
-    pass.end_block = smaller(first + kChunk, blocks);
-    pass.unpacked = unpacked;
-    pass.from_y = t.accumulate || first != 0;
-    for (int64_t b = first; b < pass.end_block; ++b) {
-      Format::unpack(t, pass.record, b, unpacked[b - first]);
-    }
-    for (int64_t row = 0; row < t.rows; row += kMaxRows) {
-      const int64_t panel = row / kPanel * blocks + first;
-      pass.x = t.xq.data + panel * (kPanel * kQuantBytes);
-      pass.first_row = row % kPanel;
-      pass.y = y + row * t.y_stride;
-      run_rows<Format, true>(t, pass, smaller(kMaxRows, t.rows - row));
-    }
-  }
-}
-
-template <class Format>
-void run(const LinearTile& t) {
-  for (int64_t g = 0; g < t.groups; ++g) {
-    Pass pass{};
-    pass.record = t.weights + g * t.layout.group_bytes;
-    pass.y = t.y + g * kLanes;
-    pass.y_stride = t.y_stride;
-    pass.outs = mask_of(t.outs - g * kLanes);
-    pass.from_y = t.accumulate;
-    if (t.rows <= kMaxRows) {
-      stream_group<Format>(t, pass);
-    } else {
-      block_group<Format>(t, pass);
-    }
-  }
-}
-
-}  // namespace
 
 void linear_q4_0(const LinearTile& tile) {
-  run<Nibbles0>(tile);
+  run<Nibbles0, VnniPanels>(tile);
 }
 void linear_q4_1(const LinearTile& tile) {
-  run<Nibbles1>(tile);
+  run<Nibbles1, VnniPanels>(tile);
 }
 void linear_q8_0(const LinearTile& tile) {
-  run<Bytes8>(tile);
+  run<Bytes8, VnniPanels>(tile);
 }
 
 void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t row) {
@@ -236,19 +22,25 @@ void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t ro
     uint8_t* record = panel.data + b * height * kQuantBytes;
     const __m512 v0 = _mm512_loadu_ps(x + b * kBlock);
     const __m512 v1 = _mm512_loadu_ps(x + b * kBlock + 16);
-    const float largest = _mm512_reduce_max_ps(_mm512_max_ps(_mm512_abs_ps(v0), _mm512_abs_ps(v1)));
-    const bool zero = largest < kTinyBlock;
-    const float scale = zero ? 0.0F : largest / 127.0F;
-    const __m512 inverse = _mm512_set1_ps(zero ? 0.0F : 127.0F / largest);
-    const __m512i q0 = _mm512_cvtps_epi32(_mm512_mul_ps(v0, inverse));
-    const __m512i q1 = _mm512_cvtps_epi32(_mm512_mul_ps(v1, inverse));
+    const float least = _mm512_reduce_min_ps(_mm512_min_ps(v0, v1));
+    const float most = _mm512_reduce_max_ps(_mm512_max_ps(v0, v1));
+    const float center = 0.5F * most + 0.5F * least;
+    const float span = 0.5F * most - 0.5F * least;
+    const bool constant = span < kTinySpan;
+    const float scale = constant ? 0.0F : span / 127.0F;
+    const __m512 inverse = _mm512_set1_ps(constant ? 0.0F : 127.0F / span);
+    const __m512 middle = _mm512_set1_ps(center);
+    const __m512i q0 = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_sub_ps(v0, middle), inverse));
+    const __m512i q1 = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_sub_ps(v1, middle), inverse));
     const int32_t isum = _mm512_reduce_add_epi32(_mm512_add_epi32(q0, q1));
     auto* q = reinterpret_cast<__m128i*>(record + row * kBlock);
     _mm_storeu_si128(q, _mm512_cvtsepi32_epi8(q0));
     _mm_storeu_si128(q + 1, _mm512_cvtsepi32_epi8(q1));
-    reinterpret_cast<float*>(record + height * kScaleAt)[row] = scale;
-    reinterpret_cast<float*>(record + height * kSumAt)[row] = scale * static_cast<float>(isum);
-    reinterpret_cast<int32_t*>(record + height * kIsumAt)[row] = isum;
+    auto* of_row = reinterpret_cast<float*>(record + height * kScaleAt) + row;
+    of_row[0] = scale;
+    of_row[height] = center;
+    of_row[2 * height] = scale * static_cast<float>(isum) + static_cast<float>(kBlock) * center;
+    reinterpret_cast<int32_t*>(of_row)[3 * height] = isum;
   }
 }
 

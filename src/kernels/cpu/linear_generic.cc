@@ -77,18 +77,23 @@ void linear_int8(const LinearTile& tile) {
       const uint8_t* record = tile.xq.data + ((row / height * blocks) + b) * height * kQuantBytes;
       const auto* x = reinterpret_cast<const int8_t*>(record + row % height * kBlock);
       std::array<int32_t, kLanes> dot{};
+      std::array<int32_t, kLanes> total{};
       for (int64_t i = 0; i < kBlock; ++i) {
         for (int64_t lane = 0; lane < kLanes; ++lane) {
-          dot[lane] += Format::quant(quants, i, lane) * x[i];
+          const int32_t quant = Format::quant(quants, i, lane);
+          dot[lane] += quant * x[i];
+          total[lane] += quant;
         }
       }
       const float scale = load_float(record + height * kScaleAt + row % height * 4);
+      const float center = load_float(record + height * kCenterAt + row % height * 4);
       const float sum = load_float(record + height * kSumAt + row % height * 4);
       for (int64_t lane = 0; lane < kLanes; ++lane) {
         const int64_t index = b * kLanes + lane;
         const float d = load_half(group.record + tile.layout.d_offset + 2 * index);
         const float m = Format::minimum(tile.layout, group.record, index, d);
-        acc[lane] += static_cast<float>(dot[lane]) * (d * scale);
+        acc[lane] +=
+            d * (static_cast<float>(dot[lane]) * scale + static_cast<float>(total[lane]) * center);
         acc[lane] += m * sum;
       }
     }
@@ -154,21 +159,28 @@ void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t ro
   for (int64_t b = 0; b < in / kBlock; ++b) {
     const float* block = x + b * kBlock;
     uint8_t* record = panel.data + b * height * kQuantBytes;
-    float largest = 0;
-    for (int64_t i = 0; i < kBlock; ++i) largest = std::max(largest, std::fabs(block[i]));
-    const bool zero = largest < kTinyBlock;
-    const float scale = zero ? 0.0F : largest / 127.0F;
-    const float inverse = zero ? 0.0F : 127.0F / largest;
+    float least = block[0];
+    float most = block[0];
+    for (int64_t i = 1; i < kBlock; ++i) {
+      least = std::min(least, block[i]);
+      most = std::max(most, block[i]);
+    }
+    const float center = 0.5F * most + 0.5F * least;
+    const float span = 0.5F * most - 0.5F * least;
+    const bool constant = span < kTinySpan;
+    const float scale = constant ? 0.0F : span / 127.0F;
+    const float inverse = constant ? 0.0F : 127.0F / span;
     int32_t isum = 0;
     for (int64_t i = 0; i < kBlock; ++i) {
       // Only NaN or infinity leave the range; they must not make the cast undefined.
-      const float scaled = std::min(std::max(-127.0F, block[i] * inverse), 127.0F);
+      const float scaled = std::min(std::max(-127.0F, (block[i] - center) * inverse), 127.0F);
       const auto value = static_cast<int32_t>(std::nearbyint(scaled));
       record[row * kBlock + i] = static_cast<uint8_t>(value);
       isum += value;
     }
-    const float sum = scale * static_cast<float>(isum);
+    const float sum = scale * static_cast<float>(isum) + static_cast<float>(kBlock) * center;
     std::memcpy(record + height * kScaleAt + row * 4, &scale, sizeof scale);
+    std::memcpy(record + height * kCenterAt + row * 4, &center, sizeof center);
     std::memcpy(record + height * kSumAt + row * 4, &sum, sizeof sum);
     std::memcpy(record + height * kIsumAt + row * 4, &isum, sizeof isum);
   }

@@ -24,6 +24,13 @@ constexpr Isa kAnyLast = Isa::kAmx;
 
 // In order of preference. VNNI multiplies unsigned by signed bytes: Q8_0 is packed with a bias.
 constexpr std::array kTable{
+    LinearKernel{"q4_1.amx", Isa::kAmx, Isa::kAmx, DType::kQ4_1, 16, SignedBytes::kAsIs,
+                 amx::linear_q4_1, avx512::linear_q4_1_f32, avx512::quantize_row, whole_blocks},
+    LinearKernel{"q4_0.amx", Isa::kAmx, Isa::kAmx, DType::kQ4_0, 16, SignedBytes::kAsIs,
+                 amx::linear_q4_0, avx512::linear_q4_0_f32, avx512::quantize_row, whole_blocks},
+    LinearKernel{"q8_0.amx", Isa::kAmx, Isa::kAmx, DType::kQ8_0, 16, SignedBytes::kBiased,
+                 amx::linear_q8_0, avx512::linear_q8_0_f32, avx512::quantize_row, whole_blocks},
+
     LinearKernel{"q4_1.avx512", Isa::kAvx512, Isa::kAmx, DType::kQ4_1, 16, SignedBytes::kAsIs,
                  avx512::linear_q4_1, avx512::linear_q4_1_f32, avx512::quantize_row, whole_blocks},
     LinearKernel{"q4_0.avx512", Isa::kAvx512, Isa::kAmx, DType::kQ4_0, 16, SignedBytes::kAsIs,

@@ -15,9 +15,9 @@ namespace o3::kernels::cpu {
 // Quantised weight types and activations share blocks of 32 consecutive inputs.
 inline constexpr int64_t kBlock = 32;
 
-// A block whose largest activation is below this is taken as zero: its inverse scale would
+// A block whose activations span less than twice this is taken as constant: its inverse scale would
 // overflow.
-inline constexpr float kTinyBlock = 1e-30F;
+inline constexpr float kTinySpan = 1e-30F;
 
 // Packed weights: outputs in groups of `lanes`, one record of `group_bytes` per group. Missing
 // outputs of the last group are zeros. Record of a block format, for block b of in/32:
@@ -33,19 +33,24 @@ struct WeightLayout {
   int64_t group_bytes = 0;
 };
 
-// Activation rows in int8 with one scale per block: x = scale * q. Rows lie in panels of `height`
-// rows, so that a kernel reaches all rows of a panel from one pointer; a panel is in/32 records of
-// height * kQuantBytes bytes: q [height][32], then scale, sum = scale * (sum of q), and the integer
-// sum of q, each [height]. Rows missing from the last panel are not initialised.
+// Activation rows in int8, x = center + scale * q per block, q in [-127, 127]. The middle of the
+// block's range as center, rather than zero, halves what rounding adds to a model's perplexity (on
+// SmolLM2-135M 0.11 % instead of 0.25 %).
+//
+// Rows lie in panels of `height` rows, so that a kernel reaches all rows of a panel from one
+// pointer; a panel is in/32 records of height * kQuantBytes bytes: q [height][32], then scale,
+// center, sum = scale * isum + 32 * center, and isum, the integer sum of q, each [height]. Rows
+// missing from the last panel are not initialised.
 struct QuantRows {
   uint8_t* data = nullptr;
   int32_t height = 0;  // 1 for a single row, else kPanel
 };
 inline constexpr int32_t kPanel = 16;
-inline constexpr int64_t kQuantBytes = kBlock + 12;
+inline constexpr int64_t kQuantBytes = kBlock + 16;
 inline constexpr int64_t kScaleAt = kBlock;  // times height, within a record
-inline constexpr int64_t kSumAt = kBlock + 4;
-inline constexpr int64_t kIsumAt = kBlock + 8;
+inline constexpr int64_t kCenterAt = kBlock + 4;
+inline constexpr int64_t kSumAt = kBlock + 8;
+inline constexpr int64_t kIsumAt = kBlock + 12;
 
 // A rectangle of the product: some groups of outputs for some rows.
 struct LinearTile {
@@ -65,7 +70,7 @@ struct LinearTile {
 
 // For each output and row, every kernel of one ISA computes the same sequence of roundings whatever
 // the number of rows: start from 0 or y, then the blocks (or inputs) in ascending order:
-//   integer kernels:  acc += float(dot) * (d * scale);  acc += m * sum
+//   integer kernels:  acc += d * (dot * scale + (sum of quants) * center);  acc += m * sum
 //   FP32 kernels:     acc += w * x
 using LinearTileFn = void (*)(const LinearTile&);
 
@@ -108,5 +113,10 @@ void linear_f32(const LinearTile& tile);
 void linear_f16(const LinearTile& tile);
 void linear_bf16(const LinearTile& tile);
 }  // namespace avx512
+namespace amx {
+void linear_q4_0(const LinearTile& tile);
+void linear_q4_1(const LinearTile& tile);
+void linear_q8_0(const LinearTile& tile);
+}  // namespace amx
 
 }  // namespace o3::kernels::cpu

@@ -40,16 +40,18 @@ Matrix quantize_activations(const Matrix& x) {
   Matrix out(x.rows, x.cols);
   for (int64_t r = 0; r < x.rows; ++r) {
     for (int64_t first = 0; first < x.cols; first += kBlock) {
-      float largest = 0;
+      auto least = static_cast<float>(x.at(r, first));
+      float most = least;
       for (int64_t i = first; i < first + kBlock; ++i) {
-        largest = std::max(largest, std::fabs(static_cast<float>(x.at(r, i))));
+        least = std::min(least, static_cast<float>(x.at(r, i)));
+        most = std::max(most, static_cast<float>(x.at(r, i)));
       }
-      if (largest == 0) continue;
-      const float scale = largest / 127.0F;
-      const float inverse = 127.0F / largest;
+      const float center = 0.5F * most + 0.5F * least;
+      const float span = 0.5F * most - 0.5F * least;
       for (int64_t i = first; i < first + kBlock; ++i) {
-        const float q = std::nearbyint(static_cast<float>(x.at(r, i)) * inverse);
-        out.at(r, i) = static_cast<double>(scale) * q;
+        const float offset = static_cast<float>(x.at(r, i)) - center;
+        const float q = span == 0 ? 0 : std::nearbyint(offset * (127.0F / span));
+        out.at(r, i) = center + static_cast<double>(span / 127.0F) * q;
       }
     }
   }

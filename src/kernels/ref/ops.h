@@ -33,8 +33,9 @@ struct Product {
 };
 // x[n, in] * w[out, in]^T
 Product linear(const Matrix& x, const Matrix& w);
-// What int8 activations stand for: per 32 values, scale = max|x| / 127 and x = scale * round(x /
-// scale), the scale and the product rounded to float as the kernels do.
+// What int8 activations stand for: per 32 values center + scale * q with the center of their range,
+// scale = half the range / 127 and q rounded to nearest; each step rounded to float as the kernels
+// do.
 Matrix quantize_activations(const Matrix& x);
 
 Matrix rms_norm(const Matrix& x, const Matrix& weight, double eps);
