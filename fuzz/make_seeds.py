@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the small committed seeds of the GGUF fuzzers (fuzz/corpus/gguf, .../gguf_tokenizer)."""
+"""Writes the small committed seeds of the fuzzers that read GGUF (fuzz/corpus/gguf, ...)."""
 import pathlib
 import struct
 
@@ -59,6 +59,33 @@ def tokenizer(kinds=True, pre="smollm"):
     return gguf(entries)
 
 
+def llama(head):
+    """One layer, everything as small as a Q8_0 block allows."""
+    hidden, kv, vocabulary = 32, 16, 4
+    metadata = {"block_count": 1, "context_length": 64, "embedding_length": hidden,
+                "feed_forward_length": hidden, "attention.head_count": 2,
+                "attention.head_count_kv": 1}
+    entries = [entry("general.architecture", STRING, "llama")]
+    entries += [entry("llama." + key, U32, value) for key, value in metadata.items()]
+    entries.append(entry("llama.attention.layer_norm_rms_epsilon", F32, 1e-5))
+
+    def norm(name):
+        return (name, (hidden,), 0, struct.pack("<f", 1.0) * hidden)
+
+    def matrix(name, rows):
+        block = struct.pack("<e", 0.01) + bytes((7 * i + len(name)) % 256 for i in range(32))
+        return (name, (hidden, rows), 8, block * rows)
+
+    tensors = [matrix("token_embd.weight", vocabulary), norm("output_norm.weight")]
+    for name, rows in (("attn_q", hidden), ("attn_k", kv), ("attn_v", kv), ("attn_output", hidden),
+                       ("ffn_gate", hidden), ("ffn_up", hidden), ("ffn_down", hidden)):
+        tensors.append(matrix(f"blk.0.{name}.weight", rows))
+    tensors += [norm("blk.0.attn_norm.weight"), norm("blk.0.ffn_norm.weight")]
+    if head:
+        tensors.append(matrix("output.weight", vocabulary))
+    return gguf(entries, tensors)
+
+
 def main():
     scalars = [entry(f"k{kind}", kind, "text" if kind == STRING else 1)
                for kind in range(13) if kind != ARRAY]
@@ -71,6 +98,7 @@ def main():
                  "version2": gguf(arrays[:1], tensors[1:2], version=2)},
         "gguf_tokenizer": {"full": tokenizer(), "bare": tokenizer(kinds=False),
                            "other": tokenizer(pre="default")},
+        "model": {"tied": llama(head=False), "untied": llama(head=True)},
     }
     for name, files in seeds.items():
         (CORPUS / name).mkdir(parents=True, exist_ok=True)

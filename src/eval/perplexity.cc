@@ -37,8 +37,8 @@ Result<void> check(const PerplexityOptions& options, size_t tokens, std::optiona
 // Scores windows one after the other in a single sequence that is emptied each time.
 class WindowScorer {
  public:
-  WindowScorer(ModelSession& session, const PerplexityOptions& options)
-      : session_(session), options_(options) {}
+  WindowScorer(ModelSession& session, device::Backend& backend, const PerplexityOptions& options)
+      : session_(session), backend_(backend), options_(options) {}
 
   // Sum of the losses at positions skip .. W-2. The last token is only ever a target.
   Result<double> score(std::span<const Token> window, std::optional<Token> first) {
@@ -76,11 +76,12 @@ class WindowScorer {
     O3_ASSIGN(const kernels::TensorView logits, session_.step({&feed, 1}, logit_rows_));
     losses_.resize(logit_rows_.size());
     const size_t target = first + static_cast<size_t>(rows) - losses_.size() + 1;
-    token_losses(logits, window.subspan(target, losses_.size()), losses_);
+    token_losses(logits, window.subspan(target, losses_.size()), losses_, backend_);
     return std::accumulate(losses_.begin(), losses_.end(), 0.0);
   }
 
   ModelSession& session_;
+  device::Backend& backend_;
   const PerplexityOptions& options_;
   std::vector<Token> inputs_;
   std::vector<int32_t> logit_rows_;
@@ -114,7 +115,7 @@ Result<PerplexityResult> perplexity(const model::Model& model, device::Backend& 
   }
   O3_ASSIGN(const std::unique_ptr<ModelSession> session,
             ModelSession::create(model, backend, options.compute, limits_for(options, vocabulary)));
-  WindowScorer scorer(*session, options);
+  WindowScorer scorer(*session, backend, options);
   const auto window = static_cast<size_t>(options.window);
   const auto stride = static_cast<size_t>(options.stride);
   const auto windows = static_cast<int64_t>((tokens.size() - window) / stride + 1);

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "device/cpu/cpu_backend.h"
 
 namespace o3::eval {
 namespace {
@@ -68,18 +69,28 @@ double sum_of_exponentials(const float* row, int64_t count, float shift) noexcep
   return total;
 }
 
+double loss_of_row(const float* row, int64_t count, Token target) noexcept {
+  const float shift = maximum(row, count);
+  const double sum = sum_of_exponentials(row, count, shift);
+  return static_cast<double>(shift) + std::log(sum) - static_cast<double>(row[target]);
+}
+
 }  // namespace
 
 void token_losses(kernels::TensorView logits, std::span<const Token> targets,
-                  std::span<double> losses) {
+                  std::span<double> losses, device::Backend& backend) {
   O3_CHECK(logits.rows() == static_cast<int64_t>(targets.size()) && losses.size() == targets.size(),
            "one target and one loss per row");
-  for (size_t index = 0; index < targets.size(); ++index) {
-    const float* row = logits.row<const float>(static_cast<int64_t>(index));
-    const float shift = maximum(row, logits.cols());
-    const double sum = sum_of_exponentials(row, logits.cols(), shift);
-    losses[index] = static_cast<double>(shift) + std::log(sum) -
-                    static_cast<double>(row[static_cast<size_t>(targets[index])]);
+  const auto range = [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const auto index = static_cast<size_t>(row);
+      losses[index] = loss_of_row(logits.row<const float>(row), logits.cols(), targets[index]);
+    }
+  };
+  if (backend.kind() == device::BackendKind::kCpu) {
+    static_cast<device::cpu::CpuBackend&>(backend).threads().parallel_for(logits.rows(), 1, range);
+  } else {
+    range(0, logits.rows());
   }
 }
 

@@ -4,14 +4,16 @@
 #include <span>
 
 #include "base/ids.h"
+#include "device/backend.h"
 #include "kernels/exec.h"
 
 namespace o3::eval {
 
 // losses[i] = -log softmax(logits[i])[targets[i]], in nats. logits: F32, host memory. The
 // exponentials are taken in FP32 (relative error below 3e-7 each) after subtracting the maximum,
-// their sum and the logarithm in double, so that a loss is off by less than 1e-6.
+// their sum and the logarithm in double, so that a loss is off by less than 1e-6. Rows are shared
+// out over the threads of a CPU backend.
 void token_losses(kernels::TensorView logits, std::span<const Token> targets,
-                  std::span<double> losses);
+                  std::span<double> losses, device::Backend& backend);
 
 }  // namespace o3::eval

@@ -16,7 +16,8 @@ constexpr int32_t kMaxHeads = 1024;
 constexpr int32_t kMaxHeadDim = 512;
 constexpr int32_t kMaxFfn = 1 << 20;
 constexpr int32_t kMaxVocabulary = 1 << 22;
-constexpr int32_t kMaxContext = 1 << 20;  // bounds the RoPE table
+constexpr int32_t kMaxContext = 1 << 20;
+constexpr int64_t kMaxRopePairs = int64_t{1} << 26;  // positions x pairs: 512 MiB of table
 
 Result<void> refuse_variants(const ConfigReader& reader) {
   O3_TRY(reader.require_number("expert_count", 0));
@@ -65,6 +66,11 @@ Result<void> read_rope(const ConfigReader& reader, ModelConfig& config) {
     return invalid("llama.rope.dimension_count must be even", "llama.rope.dimension_count");
   }
   O3_ASSIGN(config.rope.base, reader.real_or("rope.freq_base", 10000.0, 1.0, 1e12));
+  if (int64_t{config.context} * (config.rope.dim / 2) > kMaxRopePairs) {
+    return unsupported("a RoPE table of " + std::to_string(config.context) + " positions and " +
+                           std::to_string(config.rope.dim) + " dimensions exceeds 512 MiB",
+                       "llama.context_length");
+  }
   // The rows of Q and K in llama files are permuted so that rotated pairs are neighbours.
   config.rope.style = kernels::RopeStyle::kInterleaved;
   config.rope.max_positions = config.context;

@@ -214,6 +214,15 @@ INSTANTIATE_TEST_SUITE_P(
                     BadValue{"llama.rope.scaling.factor", 4.0F, Code::kUnsupported},
                     BadValue{"llama.attention.scale", 0.5F, Code::kUnsupported}));
 
+TEST_F(Load, TheRopeTableIsBounded) {
+  gguf_.metadata["llama.context_length"] = 1U << 20U;
+  gguf_.metadata["llama.attention.key_length"] = 512U;
+  gguf_.metadata["llama.rope.dimension_count"] = 512U;
+  const Error error = refusal();
+  EXPECT_EQ(error.code, Code::kUnsupported);
+  EXPECT_EQ(error.param, "llama.context_length");
+}
+
 TEST_F(Load, NeutralVariantKeysAreFine) {
   gguf_.metadata["llama.expert_count"] = 0U;
   gguf_.metadata["llama.rope.scaling.type"] = std::string("none");
