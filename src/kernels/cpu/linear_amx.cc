@@ -79,11 +79,15 @@ O3_INLINE void dot_block(const Block& block, const uint8_t* x, int32_t* to) {
 template <class Format>
 O3_INLINE void scale_block(const Block& block, const uint8_t* x, const int32_t* dots, __m512* acc) {
   const auto* scale = reinterpret_cast<const float*>(x + kPanel * kScaleAt);
-  const auto* isum = reinterpret_cast<const int32_t*>(scale + 3 * kPanel);
+  // Unsigned, because the sums of missing rows are anything and must not overflow.
+  const auto* isum = reinterpret_cast<const uint32_t*>(scale + 3 * kPanel);
   O3_UNROLL
   for (int r = 0; r < kPanel; ++r) {
     __m512i dot = _mm512_loadu_si512(dots + r * 16);
-    if (Format::kBias != 0) dot = _mm512_sub_epi32(dot, _mm512_set1_epi32(Format::kBias * isum[r]));
+    if (Format::kBias != 0) {
+      const uint32_t bias = static_cast<uint32_t>(Format::kBias) * isum[r];
+      dot = _mm512_sub_epi32(dot, _mm512_set1_epi32(static_cast<int>(bias)));
+    }
     avx512::add_dot<Format, kPanel>(block, dot, scale + r, acc[r]);
   }
 }
