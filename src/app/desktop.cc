@@ -24,7 +24,8 @@ std::string redirect_page(const std::string& url) {
   constexpr int kSuffixLength = 5;
   const int file = mkstemps(path.data(), kSuffixLength);  // mode 0600
   if (file < 0) return {};
-  const std::string html = "<!doctype html><meta http-equiv=refresh content=\"0;url=" + url + "\">\n";
+  const std::string html =
+      "<!doctype html><meta http-equiv=refresh content=\"0;url=" + url + "\">\n";
   const bool written = write(file, html.data(), html.size()) == static_cast<ssize_t>(html.size());
   close(file);
   return written ? path : std::string();

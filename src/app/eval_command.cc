@@ -43,7 +43,8 @@ Result<std::string> read_text(const std::string& path) {
 
 // One line, redrawn, when a person looks.
 eval::PerplexityProgress progress_bar() {
-  if (isatty(STDERR_FILENO) == 0) return [](const eval::PerplexityResult&, int64_t) { return true; };
+  if (isatty(STDERR_FILENO) == 0)
+    return [](const eval::PerplexityResult&, int64_t) { return true; };
   return [](const eval::PerplexityResult& so_far, int64_t windows) {
     constexpr int kWidth = 40;
     const int filled = static_cast<int>(so_far.windows * kWidth / windows);

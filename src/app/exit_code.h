@@ -8,11 +8,11 @@ namespace o3::app {
 
 enum class ExitCode : int {
   kOk = 0,
-  kFailed = 1,        // the command ran and did not succeed (a bug of ours is reported here too)
-  kUsage = 2,         // unknown command or option, value out of range
-  kBadInput = 3,      // a file or request is malformed, unsupported, missing or too long
-  kEnvironment = 4,   // the machine said no: port taken, memory, disk, permission
-  kInterrupted = 130, // Ctrl-C
+  kFailed = 1,         // the command ran and did not succeed (a bug of ours is reported here too)
+  kUsage = 2,          // unknown command or option, value out of range
+  kBadInput = 3,       // a file or request is malformed, unsupported, missing or too long
+  kEnvironment = 4,    // the machine said no: port taken, memory, disk, permission
+  kInterrupted = 130,  // Ctrl-C
 };
 
 // Which exit code an error ends a command with.

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <csignal>
 #include <functional>
 #include <initializer_list>
 #include <thread>
-
-#include <csignal>
 
 namespace o3::app {
 
@@ -17,8 +16,9 @@ void block_termination_signals();
 // Waits for SIGINT or SIGTERM and returns it. Any one thread, after block_termination_signals().
 int wait_for_termination();
 
-// After block_termination_signals(). While it lives, the first SIGINT or SIGTERM calls `on_signal` on a thread of its own (so it may
-// lock and allocate); a second one ends the process at once with exit code 130.
+// After block_termination_signals(). While it lives, the first SIGINT or SIGTERM calls `on_signal`
+// on a thread of its own (so it may lock and allocate); a second one ends the process at once with
+// exit code 130.
 class InterruptGuard {
  public:
   explicit InterruptGuard(std::function<void()> on_signal);

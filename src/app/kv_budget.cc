@@ -42,7 +42,8 @@ int64_t kv_bytes_for(const model::Model& model, int32_t page_tokens, int64_t tok
   const auto layout = cache::make_page_layout(model.cache_specs(), page_tokens);
   if (!layout.ok()) return 0;  // the engine refuses the same layout with its message
   int64_t pages = 0;
-  for (const auto& group : layout->groups) pages += (tokens + group.page_tokens - 1) / group.page_tokens;
+  for (const auto& group : layout->groups)
+    pages += (tokens + group.page_tokens - 1) / group.page_tokens;
   return pages * layout->page_bytes;
 }
 

@@ -18,7 +18,8 @@ int run(int argc, char** argv) {
   app.name("o3");
   app.set_version_flag("--version", "o3 " O3_VERSION);
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 done, 1 failed, 2 bad usage, 3 bad input, 4 environment, 130 interrupted");
+  app.footer(
+      "Exit codes: 0 done, 1 failed, 2 bad usage, 3 bad input, 4 environment, 130 interrupted");
 
   Action action;
   for (const AddCommand add : kCommands) add(app, action);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // o3 run: answers one prompt on the command line, through the same engine that serves.
-#include <nlohmann/json.hpp>
-
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -72,10 +71,13 @@ struct Answer {
   double total_s = 0;
 };
 
-double seconds(Nanoseconds span) { return std::chrono::duration<double>(span).count(); }
+double seconds(Nanoseconds span) {
+  return std::chrono::duration<double>(span).count();
+}
 
 // Collects one request's deltas; `show` prints text as it comes.
-Answer collect(BlockingSink& sink, const text::Tokenizer& tokenizer, const Clock& clock, bool show) {
+Answer collect(BlockingSink& sink, const text::Tokenizer& tokenizer, const Clock& clock,
+               bool show) {
   Answer answer;
   text::Detokenizer detokenizer(tokenizer);
   const Nanoseconds start = clock.monotonic();
@@ -171,7 +173,9 @@ void add_run_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("run", "Answer one prompt");
   command->add_option("--model", options->runtime.model, "GGUF file")->required();
   auto* prompt = command->add_option("--prompt", options->prompt, "The user's message");
-  command->add_option("--prompt-ids", options->prompt_ids, "Token ids to continue, instead of --prompt")
+  command
+      ->add_option("--prompt-ids", options->prompt_ids,
+                   "Token ids to continue, instead of --prompt")
       ->delimiter(',')
       ->excludes(prompt);
   command->add_option("--max-tokens", options->max_tokens, "Longest answer")
@@ -183,7 +187,8 @@ void add_run_command(CLI::App& app, Action& action) {
   command->add_option("--top-k", options->sampling.top_k, "0: off")->check(CLI::Range(0, 1 << 24));
   command->add_option("--top-p", options->sampling.top_p, "1: off")->check(CLI::Range(1e-6, 1.0));
   command->add_option("--seed", options->sampling.seed, "Seed of the sampler");
-  command->add_flag("--raw", options->raw, "Continue the prompt as text, without the chat template");
+  command->add_flag("--raw", options->raw,
+                    "Continue the prompt as text, without the chat template");
   command->add_flag("--json", options->json, "One JSON object on standard output");
   add_runtime_options(*command, options->runtime);
   command->callback([options, &action] {

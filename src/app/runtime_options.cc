@@ -9,7 +9,8 @@ void add_runtime_options(CLI::App& command, RuntimeOptions& options) {
   command.add_option("--device", options.device, "Device that runs the model")
       ->check(CLI::IsMember({"cpu"}))
       ->capture_default_str();
-  command.add_option("--threads", options.threads, "CPU threads (default: all this process may use)")
+  command
+      .add_option("--threads", options.threads, "CPU threads (default: all this process may use)")
       ->check(CLI::Range(1, 1024));
   command.add_option("--isa", options.isa, "Force weaker kernels than the machine's best")
       ->check(CLI::IsMember({"generic", "avx2", "avx512", "amx"}));
@@ -18,7 +19,8 @@ void add_runtime_options(CLI::App& command, RuntimeOptions& options) {
                   "fast: 8-bit activations in matrix products; f32: FP32 throughout")
       ->check(CLI::IsMember({"fast", "f32"}))
       ->capture_default_str();
-  command.add_option("--kv", options.kv, "Type of the KV cache (default: f16; f32 with --compute f32)")
+  command
+      .add_option("--kv", options.kv, "Type of the KV cache (default: f16; f32 with --compute f32)")
       ->check(CLI::IsMember({"f16", "f32"}));
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-
 #include <memory>
 #include <string>
 
@@ -15,11 +14,11 @@
 namespace o3::app {
 
 struct RuntimeOptions {
-  std::string model;          // path of a GGUF file
-  int threads = 0;            // 0: all that this process may use
-  std::string isa;            // empty: the machine's best
+  std::string model;  // path of a GGUF file
+  int threads = 0;    // 0: all that this process may use
+  std::string isa;    // empty: the machine's best
   std::string compute = "fast";
-  std::string kv;             // empty: f16 with fast, f32 with f32
+  std::string kv;  // empty: f16 with fast, f32 with f32
   std::string device = "cpu";
 };
 

@@ -141,9 +141,9 @@ void serve_until_signal(api::Server& server, std::chrono::milliseconds drain_tim
 Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) {
   block_termination_signals();  // before the first thread
   if (!log::set_level(settings.text(rows::kLogLevel))) {
-    return invalid("log_level is debug, info, warn or error, not '" +
-                       settings.text(rows::kLogLevel) + "'",
-                   "log_level");
+    return invalid(
+        "log_level is debug, info, warn or error, not '" + settings.text(rows::kLogLevel) + "'",
+        "log_level");
   }
   const SystemClock clock;
   O3_ASSIGN(const NamedPath named, model_to_serve(settings));
@@ -152,8 +152,7 @@ Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) 
   RuntimeOptions runtime;
   runtime.threads = static_cast<int>(settings.integer(rows::kThreads));
   O3_ASSIGN(const auto backend, make_backend(runtime));
-  O3_ASSIGN(const LoadedModel loaded,
-            load_model_file(named.path, *backend, load_options(runtime)));
+  O3_ASSIGN(const LoadedModel loaded, load_model_file(named.path, *backend, load_options(runtime)));
   prometheus::Registry registry;
   engine::EngineMetrics metrics(registry);
   O3_ASSIGN(const auto engine, make_engine(settings, loaded, *backend, clock, metrics));

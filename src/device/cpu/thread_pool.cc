@@ -53,41 +53,52 @@ int affinity_cpus() {
 
 }  // namespace
 
-// `ticket` holds the number of the current job in its upper and the next free task in its lower
-// half. A task is claimed by compare-and-swap, so a worker that comes late cannot take a task of
-// another job than the one it looked at; while a claimed task is not counted in `done`, the caller
-// waits and the job's description stays valid.
+namespace {
+
+// A job's size and its next free task in one word, so that both are read, and a task is claimed, at
+// one moment: a worker that was interrupted between looking and claiming can only succeed if the
+// word is what it saw, and then the claim is good for whatever job that word describes now.
+struct Ticket {
+  uint32_t total = 0;
+  uint32_t next = 0;
+
+  static Ticket unpack(uint64_t word) {
+    return {.total = static_cast<uint32_t>(word >> 32U), .next = static_cast<uint32_t>(word)};
+  }
+  uint64_t pack() const { return (uint64_t{total} << 32U) | next; }
+};
+
+}  // namespace
+
+// While a claimed task is not counted in `done`, the caller waits and the job's description
+// (`task`) stays valid; no word with a free task exists between two jobs.
 struct ThreadPool::State {
   int size = 1;
   bool spin = true;
   const std::function<void(int64_t, int)>* task = nullptr;
-  std::atomic<uint32_t> count{0};
   alignas(64) std::atomic<uint64_t> ticket{0};
-  alignas(64) std::atomic<uint32_t> jobs{0};  // upper half of ticket, for sleepers
+  alignas(64) std::atomic<uint32_t> jobs{0};  // jobs started; sleepers wait for a change
   alignas(64) std::atomic<uint32_t> done{0};
   std::atomic<bool> stopping{false};
   std::vector<std::thread> workers;
 
   void start(uint32_t tasks) {
-    const uint32_t job = jobs.load(std::memory_order_relaxed) + 1;
-    count.store(tasks, std::memory_order_relaxed);
     done.store(0, std::memory_order_relaxed);
-    ticket.store(uint64_t{job} << 32U, std::memory_order_release);
-    jobs.store(job, std::memory_order_release);
+    ticket.store(Ticket{.total = tasks}.pack(), std::memory_order_release);
+    jobs.fetch_add(1, std::memory_order_release);
     jobs.notify_all();
   }
 
-  // Takes tasks of the current job until none is free.
+  // Takes tasks until none is free.
   void take(int worker) {
-    uint64_t now = ticket.load(std::memory_order_acquire);
+    uint64_t word = ticket.load(std::memory_order_acquire);
     while (true) {
-      const uint32_t total = count.load(std::memory_order_relaxed);
-      const auto index = static_cast<uint32_t>(now);
-      if (index >= total) return;
-      if (!ticket.compare_exchange_weak(now, now + 1, std::memory_order_acquire)) continue;
-      (*task)(index, worker);
-      if (done.fetch_add(1, std::memory_order_acq_rel) + 1 == total) done.notify_one();
-      now = ticket.load(std::memory_order_acquire);
+      const Ticket seen = Ticket::unpack(word);
+      if (seen.next >= seen.total) return;
+      if (!ticket.compare_exchange_weak(word, word + 1, std::memory_order_acquire)) continue;
+      (*task)(seen.next, worker);
+      if (done.fetch_add(1, std::memory_order_acq_rel) + 1 == seen.total) done.notify_one();
+      word = ticket.load(std::memory_order_acquire);
     }
   }
 

@@ -60,6 +60,21 @@ TEST(ThreadPool, RangesCoverEverythingOnceAndKeepTheGrain) {
   }
 }
 
+// Jobs of changing sizes back to back: a worker that was interrupted while it looked at one job
+// must not take a task of the next under the old job's size. More threads than CPUs, so that they
+// are.
+TEST(ThreadPool, LateWorkersNeverMixJobsUp) {
+  ThreadPool pool(6);
+  std::vector<std::atomic<int>> hits(16);
+  for (int job = 0; job < 30'000; ++job) {
+    const int64_t count = 2 + job % 14;
+    pool.run(count, [&](int64_t index, int) { hits[static_cast<size_t>(index)]++; });
+    for (int64_t i = 0; i < 16; ++i) {
+      ASSERT_EQ(hits[static_cast<size_t>(i)].exchange(0), i < count ? 1 : 0) << "job " << job;
+    }
+  }
+}
+
 TEST(ThreadPool, WakesWorkersThatWentToSleep) {
   ThreadPool pool(2);
   for (int i = 0; i < 3; ++i) {
