@@ -145,7 +145,7 @@ Result<Value> get_slice(RenderState& state, const Value& object, const SliceBoun
   if (bounds.step == 0) return invalid("slice step cannot be zero");
   if (object.is_string()) return slice_string(state, object.as_string(), bounds);
   if (!object.is_sequence() || !object.as_sequence().indexable()) {
-    return Value::undefined(described(object) + " cannot be sliced");
+    return invalid(described(object) + " cannot be sliced");
   }
   const Sequence& sequence = object.as_sequence();
   if (sequence.flavour == Sequence::Flavour::kRange) {

@@ -15,7 +15,8 @@ Result<Value> get_attribute(RenderState& state, const Value& object, std::string
 // object[key]: the member first, then (for string keys) the attribute. Missing: kUndefined.
 Result<Value> get_item(RenderState& state, const Value& object, const Value& key);
 
-// object[begin:end:step]; absent bounds as in Python.
+// object[begin:end:step]; absent bounds as in Python. Refuses where get_item() would give
+// undefined.
 struct SliceBounds {
   std::optional<int64_t> begin;
   std::optional<int64_t> end;

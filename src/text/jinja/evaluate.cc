@@ -70,8 +70,7 @@ Result<Value> Interpreter::evaluate(const SliceExpr& expr) {
     O3_ASSIGN(const Value value, evaluate_optional(*part));
     if (value.is_none()) continue;
     if (!value.is_integral()) {
-      return Value::undefined("slice indices must be integers, not " +
-                              std::string(value.type_name()));
+      return invalid("slice indices must be integers, not " + std::string(value.type_name()));
     }
     *bound = value.as_int();
   }

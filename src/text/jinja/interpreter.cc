@@ -183,8 +183,8 @@ Result<Interpreter::Flow> Interpreter::execute(const SetBlockStmt& stmt) {
 Result<Interpreter::Flow> Interpreter::execute(const FilterStmt& stmt) {
   O3_ASSIGN(Value text, capture(stmt.body));
   O3_ASSIGN(const Value value, apply(stmt.filters, std::move(text)));
-  O3_ASSIGN(const StringPtr printed, to_string(*state_, value));
-  O3_TRY(print(*printed));
+  if (!value.is_string()) return invalid("a filter block must give a string");
+  O3_TRY(print(value.as_string()));
   return Flow::kNext;
 }
 

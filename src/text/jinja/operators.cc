@@ -391,6 +391,7 @@ Result<SequencePtr> iterate(RenderState& state, const Value& value) {
     if (sequence->sized()) return sequence;
     if (!sequence->consumed) {
       sequence->consumed = true;
+      if (sequence->failure) return *sequence->failure;
       return sequence;
     }
     return std::make_shared<const Sequence>();

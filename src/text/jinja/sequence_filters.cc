@@ -49,7 +49,6 @@ Result<Value> filter_first(Call& call) {
 }
 
 Result<Value> filter_last(Call& call) {
-  if (call.self.is_undefined()) return undefined_error(call.self);
   if (call.self.is_sequence() && !call.self.as_sequence().sized()) {
     return invalid("'generator' object is not reversible");
   }
@@ -122,16 +121,20 @@ Result<Value> filter_join(Call& call) {
   return Value(std::move(text));
 }
 
-Result<Value> filter_items(Call& call) {
-  if (call.self.is_undefined()) return make_sequence(Flavour::kIterator, {});
-  if (!call.self.is_dict()) return invalid("Can only get item pairs from a mapping.");
+Result<std::vector<Value>> item_pairs(const Call& call) {
   std::vector<Value> pairs;
+  if (call.self.is_undefined()) return pairs;
+  if (!call.self.is_dict()) return invalid("Can only get item pairs from a mapping.");
   for (const auto& [key, value] : call.self.as_dict().items) {
     O3_TRY(call.charge(4));
     O3_ASSIGN(Value pair, make_sequence(Flavour::kTuple, {key, value}));
     pairs.push_back(std::move(pair));
   }
-  return make_sequence(Flavour::kIterator, std::move(pairs));
+  return pairs;
+}
+
+Result<Value> filter_items(Call& call) {
+  return make_iterator(item_pairs(call));
 }
 
 // The rest of a map/select call as a call of its own.
@@ -151,7 +154,7 @@ Result<const Builtin*> named_builtin(const Value& name, const Builtin* (*find)(s
   return found;
 }
 
-Result<Value> map_attribute(Call& call, const std::vector<Value>& items) {
+Result<std::vector<Value>> map_attribute(const Call& call, const std::vector<Value>& items) {
   const Value* otherwise = nullptr;
   const Value* attribute = nullptr;
   for (const auto& [name, value] : call.named) {
@@ -171,11 +174,11 @@ Result<Value> map_attribute(Call& call, const std::vector<Value>& items) {
     O3_ASSIGN(Value value, path.of(*call.state, item, otherwise));
     out.push_back(std::move(value));
   }
-  return make_sequence(Flavour::kIterator, std::move(out));
+  return out;
 }
 
-Result<Value> filter_map(Call& call) {
-  if (!call.self.truth()) return make_sequence(Flavour::kIterator, {});
+Result<std::vector<Value>> mapped(const Call& call) {
+  if (!call.self.truth()) return std::vector<Value>();
   O3_ASSIGN(const SequencePtr source, iterate(*call.state, call.self));
   if (call.positional.empty()) return map_attribute(call, source->items);
   O3_ASSIGN(const Builtin* filter, named_builtin(call.positional[0], &find_filter));
@@ -185,12 +188,15 @@ Result<Value> filter_map(Call& call) {
     O3_ASSIGN(Value value, invoke(*filter, inner, "filter"));
     out.push_back(std::move(value));
   }
-  return make_sequence(Flavour::kIterator, std::move(out));
+  return out;
 }
 
-template <bool want, bool by_attribute>
-Result<Value> filter_select(Call& call) {
-  if (!call.self.truth()) return make_sequence(Flavour::kIterator, {});
+Result<Value> filter_map(Call& call) {
+  return make_iterator(mapped(call));
+}
+
+Result<std::vector<Value>> selected(const Call& call, bool want, bool by_attribute) {
+  if (!call.self.truth()) return std::vector<Value>();
   O3_ASSIGN(const SequencePtr source, iterate(*call.state, call.self));
   size_t used = 0;
   AttributePath path;
@@ -212,7 +218,12 @@ Result<Value> filter_select(Call& call) {
     }
     if (subject.truth() == want) out.push_back(item);
   }
-  return make_sequence(Flavour::kIterator, std::move(out));
+  return out;
+}
+
+template <bool want, bool by_attribute>
+Result<Value> filter_select(Call& call) {
+  return make_iterator(selected(call, want, by_attribute));
 }
 
 Result<Value> folded(RenderState& state, const Value& value, bool case_sensitive) {
@@ -329,7 +340,7 @@ Result<Value> filter_sum(Call& call) {
   return total;
 }
 
-Result<Value> filter_unique(Call& call) {
+Result<std::vector<Value>> unique_items(const Call& call) {
   O3_ASSIGN(const SequencePtr source, iterate(*call.state, call.self));
   const Value none;
   O3_ASSIGN(const AttributePath path,
@@ -348,7 +359,11 @@ Result<Value> filter_unique(Call& call) {
     seen.push_back(std::move(key));
     out.push_back(item);
   }
-  return make_sequence(Flavour::kIterator, std::move(out));
+  return out;
+}
+
+Result<Value> filter_unique(Call& call) {
+  return make_iterator(unique_items(call));
 }
 
 constexpr auto kSequenceFilters = std::to_array<Builtin>({

@@ -32,10 +32,11 @@ Result<Value> test_iterable(Call& call) {
                call.self.is_undefined());
 }
 
-// Has a length and can be indexed. Undefined has both methods, as far as Python can see.
+// Has a length and could be indexed, which Python's view of Undefined satisfies.
 Result<Value> test_sequence(Call& call) {
   const bool indexable = call.self.is_sequence() && call.self.as_sequence().indexable();
-  return Value(indexable || call.self.is_dict() || call.self.is_string());
+  return Value(indexable || call.self.is_dict() || call.self.is_string() ||
+               call.self.is_undefined());
 }
 
 Result<Value> test_callable(Call& call) {

@@ -138,6 +138,15 @@ Result<Value> make_sequence(Sequence::Flavour flavour, std::vector<Value> items)
   return Value(SequencePtr(std::move(sequence)));
 }
 
+Result<Value> make_iterator(Result<std::vector<Value>> items) {
+  if (items.ok()) return make_sequence(Sequence::Flavour::kIterator, *std::move(items));
+  if (items.error().code == Code::kTooLong) return std::move(items).error();
+  auto sequence = std::make_shared<Sequence>();
+  sequence->flavour = Sequence::Flavour::kIterator;
+  sequence->failure = std::move(items).error();
+  return Value(SequencePtr(std::move(sequence)));
+}
+
 Result<Value> make_dict(std::vector<std::pair<Value, Value>> items) {
   int depth = 0;
   for (const auto& [key, value] : items) depth = std::max({depth, key.depth(), value.depth()});

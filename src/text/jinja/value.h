@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -122,6 +123,7 @@ struct Sequence {
   std::vector<Value> items;
   std::string label;              // how a range prints
   int depth = 1;                  // 1 + deepest item
+  std::optional<Error> failure;   // kIterator: what walking it ends in, as Python computes lazily
   mutable bool consumed = false;  // kIterator; such a value lives in one render, on one thread
 
   bool indexable() const noexcept { return flavour <= Flavour::kRange; }
@@ -156,6 +158,8 @@ class Object {
 
 // Depth-checked construction: kTooLong beyond kMaxValueDepth.
 Result<Value> make_sequence(Sequence::Flavour flavour, std::vector<Value> items);
+// What a lazy filter gives: its failure shows when somebody walks the result. Limits fail at once.
+Result<Value> make_iterator(Result<std::vector<Value>> items);
 Result<Value> make_dict(std::vector<std::pair<Value, Value>> items);  // keys already distinct
 
 }  // namespace o3::text::jinja

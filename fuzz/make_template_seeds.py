@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the seeds of the template fuzzer (fuzz/corpus/template) from the golden test's templates."""
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools" / "golden"))
+from chat_template_cases import TEMPLATES
+from chat_template_snippets import EXPRESSIONS, FRAGMENTS
+
+MESSAGES = b"be kind\xff" + "Hello naïve ΑΣ <|im_end|> {{ x }} <think>a</think>b\n c".encode() + b"\xfflast"
+
+
+def seed(name, template):
+    """The first byte n says that n/255 of the rest is the template: pad until that is exact."""
+    raw = template.encode()
+    for padding in range(5000):
+        total = len(raw) + len(MESSAGES) + padding
+        n = -(-len(raw) * 255 // total)
+        if n <= 255 and total * n // 255 == len(raw):
+            data = bytes([n]) + raw + MESSAGES + b" " * padding
+            (ROOT / "fuzz" / "corpus" / "template" / name).write_bytes(data)
+            return
+    raise SystemExit(f"no padding fits {name}")
+
+
+def main():
+    for name, template in TEMPLATES.items():
+        seed(name, template)
+    seed("macros", "".join(f for f in FRAGMENTS if "macro" in f and "break" not in f)[:1500])
+    refused = ("set loop", "for loop", "in none", "in 3")
+    seed("loops", "".join(f for f in FRAGMENTS if f.startswith("{% for") and "endfor" in f
+                          and not any(r in f for r in refused))[:2000])
+    expressions = EXPRESSIONS.split("\n")
+    for i in range(0, len(expressions), 20):
+        seed(f"expressions{i // 20}", "\n".join("{{ [" + e + "] }}" for e in expressions[i:i + 20]))
+
+
+if __name__ == "__main__":
+    main()
