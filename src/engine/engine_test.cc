@@ -14,6 +14,7 @@
 
 #include "cache/fake_backend.h"
 #include "engine/fake_model.h"
+#include "engine/inbox.h"
 #include "engine/test_support.h"
 
 namespace o3::engine {
@@ -158,15 +159,32 @@ TEST_F(EngineInvariant, AFailureUnderLoadAlsoFinishesEverything) {
 
 TEST_F(EngineInvariant, TheQueueIsBounded) {
   hold_steps();
-  make({.max_running = 2, .max_waiting = 3, .max_step_rows = 64});
+  make({.max_running = 1, .max_waiting = 3, .max_step_rows = 64});
   ASSERT_TRUE(submit({.id = 1}).ok());
-  entered_.acquire();  // 1 runs
-  for (uint64_t id = 2; id <= 4; ++id) EXPECT_TRUE(submit({.id = id}).ok()) << id;
+  entered_.acquire();  // 1 runs, and waits no more
+  EXPECT_TRUE(submit({.id = 2}).ok());
+  EXPECT_TRUE(submit({.id = 3}).ok());
+  gate_.release();
+  entered_.acquire();  // 2 and 3 are with the scheduler now, and still count
+  EXPECT_TRUE(submit({.id = 4}).ok());
   EXPECT_EQ(refusal({.id = 5}), Code::kExhausted);
   release_steps();
   sink_->wait_for_finished(4);
   engine_->drain(seconds(60));
   EXPECT_EQ(sink_->record(5).finishes.size(), 0u);
+}
+
+TEST(InboxInvariant, ManyCancelsOfOneRequestAreOne) {
+  Inbox inbox(10);
+  ASSERT_TRUE(inbox.submit({make_request({.id = 1}), nullptr}).ok());
+  for (int i = 0; i < 1000; ++i) {
+    inbox.cancel(RequestId{1});
+    inbox.cancel(RequestId{2});
+  }
+  Commands commands;
+  inbox.take(commands, false, 0);
+  EXPECT_EQ(commands.submissions.size(), 1u);
+  EXPECT_EQ(commands.cancels, std::vector<RequestId>{RequestId{1}});
 }
 
 TEST_F(EngineInvariant, ARefusedRequestGetsNothing) {
@@ -231,7 +249,7 @@ TEST_F(EngineInvariant, DrainLetsWorkFinish) {
   make();
   for (uint64_t id = 1; id <= 20; ++id) ASSERT_TRUE(submit({.id = id, .max_new_tokens = 50}).ok());
   EXPECT_TRUE(engine_->ready());
-  engine_->drain(seconds(60));
+  engine_->drain(Nanoseconds::max());
   EXPECT_FALSE(engine_->ready());
   EXPECT_EQ(sink_->finished(), 20);
   for (uint64_t id = 1; id <= 20; ++id) EXPECT_EQ(sink_->record(id).tokens.size(), 50u);

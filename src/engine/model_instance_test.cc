@@ -79,6 +79,30 @@ TEST_F(InstanceInvariant, GreedyTokensAreTheModels) {
   EXPECT_EQ(finish.completion_tokens, 100);
 }
 
+TEST_F(InstanceInvariant, ASampledAnswerCanBeContinued) {
+  make();
+  const SamplingParams sampling{.temperature = 1.5F, .seed = 5, .choice = 2};
+  submit({.id = 1, .max_new_tokens = 30, .sampling = sampling});
+  finish_all();
+  const std::vector<Token> whole = record(1).tokens;
+  // What the sampler gives for the place that each token takes in its sequence.
+  Sampler sampler(kVocabulary);
+  std::vector<Token> sequence{1, 2, 3};
+  std::vector<float> logits(kVocabulary);
+  for (const Token token : whole) {
+    FakeModel::fill_logits(sequence, logits);
+    ASSERT_EQ(token, *sampler.sample(logits, sampling, {}, static_cast<uint32_t>(sequence.size())));
+    sequence.push_back(token);
+  }
+  // So a prompt that ends with the first half is answered with the second.
+  submit({.id = 2,
+          .prompt = std::vector<Token>(sequence.begin(), sequence.begin() + 18),
+          .max_new_tokens = 15,
+          .sampling = sampling});
+  finish_all();
+  EXPECT_EQ(record(2).tokens, std::vector<Token>(whole.begin() + 15, whole.end()));
+}
+
 // Alone, then among others that arrive at random, are cancelled at random, and are cut into other
 // chunks by a small step: the same tokens, greedy or sampled.
 TEST_F(InstanceInvariant, TokensDoNotDependOnTheBatch) {
@@ -218,6 +242,10 @@ TEST_F(InstanceInvariant, ABackendFailureEndsEverything) {
   step();
   ASSERT_TRUE(instance_->failure());
   EXPECT_TRUE(instance_->idle());
+  model_->on_forward = [](const model::BatchView&) -> Result<void> {
+    ADD_FAILURE() << "a failed backend is used again";
+    return {};
+  };
   submit({.id = 6});  // was already in the queue
   step();
   for (uint64_t id = 1; id <= 6; ++id) {
