@@ -25,8 +25,7 @@ Result<ChatPrompt> build_prompt(const ServedModel& model, const ChatRequest& req
     if (error.code == Code::kTooLong) error.code = Code::kInvalid;  // the text, not the context
     return error;
   }
-  ChatPrompt prompt{
-      .tokens = text::with_bos(*model.tokenizer, model.tokenizer->encode(*segments))};
+  ChatPrompt prompt{.tokens = text::with_bos(*model.tokenizer, model.tokenizer->encode(*segments))};
   if (prompt.tokens.empty()) return invalid("The messages make an empty prompt.", "messages");
   const auto used = static_cast<int64_t>(prompt.tokens.size());
   const int64_t room = model.context - used;
