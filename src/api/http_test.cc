@@ -211,6 +211,20 @@ TEST_F(HttpTest, HeadHasNoBodyAndHttp10Closes) {
   EXPECT_TRUE(old.closed());
 }
 
+TEST_F(HttpTest, QuickAnswersReachAClientThatClosedItsSendingHalf) {
+  start();
+  for (int i = 0; i < 20; ++i) {
+    RawClient client(port());
+    client.send(get("/livez", "") + get("/v1/models"));
+    ::shutdown(client.fd(), SHUT_WR);
+    ASSERT_TRUE(client.response().has_value());
+    const auto second = client.response();
+    ASSERT_TRUE(second.has_value());
+    EXPECT_EQ(second->status, 200);
+    EXPECT_TRUE(client.closed());
+  }
+}
+
 TEST_F(HttpTest, RefusesSmuggling) {
   start();
   const std::string body = chat();

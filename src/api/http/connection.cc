@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
 
 #include "api/http/head_check.h"
 #include "api/http/turn.h"
@@ -54,7 +55,7 @@ void Connection::start() {
 }
 
 void Connection::read() {
-  if (reading_ || state_ == State::kClosed) return;
+  if (reading_ || peer_ended_ || state_ == State::kClosed) return;
   if (state_ == State::kAnswer && in_.size() >= kPipelineBytes) return;
   reading_ = true;
   socket_.async_read_some(
@@ -62,7 +63,7 @@ void Connection::read() {
       [self = shared_from_this()](boost::system::error_code error, size_t bytes) {
         self->reading_ = false;
         if (error) {
-          self->on_peer_gone();
+          self->on_peer_gone(error == boost::asio::error::eof);
         } else {
           self->on_read(bytes);
         }
@@ -81,9 +82,12 @@ void Connection::on_read(size_t bytes) {
   read();
 }
 
-// A client that closes only its sending half counts as gone too: nothing tells the two apart.
-void Connection::on_peer_gone() {
-  close();
+// The end of what a client sends looks the same whether it left or closed its sending half only.
+// Work that takes long is cancelled; an answer that comes anyway is still sent.
+void Connection::on_peer_gone(bool clean_end) {
+  if (!clean_end || state_ != State::kAnswer) return close();
+  peer_ended_ = true;
+  if (const auto current = current_.lock(); current && !answered_) current->client_left();
 }
 
 void Connection::advance() {

@@ -80,6 +80,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool serves(uint64_t turn) const noexcept {
     return turn == turn_ && state_ == State::kAnswer && !answered_;
   }
+  bool open(uint64_t turn) const noexcept { return serves(turn) && !peer_ended_; }
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
@@ -96,7 +97,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // connection.cc: reading.
   void read();
   void on_read(size_t bytes);
-  void on_peer_gone();
+  void on_peer_gone(bool clean_end);
   void advance();
   bool take_head();
   void accept_head(std::string_view head);
@@ -126,9 +127,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Nanoseconds write_deadline_ = Nanoseconds::max();  // for the client to take some bytes
 
   bool reading_ = false;
-  std::string in_;        // read, not yet parsed
-  size_t scanned_ = 0;    // bytes of in_ known not to hold the end of the head
-  size_t swallowed_ = 0;  // while lingering
+  bool peer_ended_ = false;  // it sends no more
+  std::string in_;           // read, not yet parsed
+  size_t scanned_ = 0;       // bytes of in_ known not to hold the end of the head
+  size_t swallowed_ = 0;     // while lingering
   std::optional<Parser> parser_;
   std::shared_ptr<Turn> incoming_;  // while its body is read
   std::weak_ptr<Turn> current_;     // while it is answered

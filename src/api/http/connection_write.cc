@@ -135,12 +135,14 @@ void Connection::next_turn() {
   if (group_.shared.draining.load() && in_.empty()) return close();
   set_deadline(limits_.idle_timeout);
   advance();
+  if (peer_ended_ && state_ != State::kAnswer) return close();
   read();  // may have paused while much was waiting
 }
 
 void Connection::linger() {
   boost::system::error_code ignored;
   socket_.shutdown(Socket::shutdown_send, ignored);
+  if (peer_ended_) return close();
   state_ = State::kLinger;
   in_.clear();
   set_deadline(kLingerTime);

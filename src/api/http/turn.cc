@@ -36,7 +36,6 @@ void Turn::cut() {
 }
 
 void Turn::client_left() {
-  responded_ = true;
   if (auto callback = std::exchange(gone_, nullptr)) callback();
 }
 

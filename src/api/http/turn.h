@@ -26,7 +26,7 @@ class Turn final : public Exchange, public std::enable_shared_from_this<Turn> {
   size_t io_index() const noexcept override { return io_.index(); }
   void release_body() noexcept override { lease_.release(); }
 
-  bool open() const noexcept override { return connection_->serves(number_); }
+  bool open() const noexcept override { return connection_->open(number_); }
   void on_gone(std::function<void()> callback) override { gone_ = std::move(callback); }
   void begin_stream(const Response& answer) override { connection_->begin_stream(number_, answer); }
   bool send(std::string_view bytes) override { return connection_->send(number_, bytes); }

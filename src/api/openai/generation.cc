@@ -22,7 +22,10 @@ Generation::Generation(Services& services, Parts parts)
 
 void Generation::start() {
   http::Exchange& exchange = *parts_.exchange;
-  if (!exchange.open()) return services_.route.metrics.refused(kClientGone);
+  if (!exchange.open()) {
+    services_.route.metrics.refused(kClientGone);
+    return exchange.cut();
+  }
   exchange.on_gone([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->on_client_gone();
   });
