@@ -402,6 +402,17 @@ TEST_F(ChatTest, DrainLetsRequestsFinishAndTakesNoNewOnes) {
   ASSERT_TRUE(engine_.wait([&] { return engine_.running() == 1; }));
   std::thread drain([&] { server_->drain(std::chrono::seconds(10)); });
   EXPECT_TRUE(idle.closed());
+  RawClient probe(port());  // the port stays open while the answer runs
+  probe.send(get("/readyz", ""));
+  const auto ready = probe.response();
+  ASSERT_TRUE(ready.has_value());
+  EXPECT_EQ(ready->status, 503);
+  EXPECT_TRUE(probe.closed());
+  RawClient late(port());
+  late.send(post(chat()));
+  const auto refused = late.response();
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->status, 503);
   const auto answer = client.response();
   drain.join();
   ASSERT_TRUE(answer.has_value());

@@ -148,6 +148,7 @@ Result<std::unique_ptr<Server>> Server::create(const ServerOptions& options,
 Server::~Server() {
   state_->services.draining = true;
   state_->http->begin_drain();
+  state_->http->close_port();
   state_->workers.stop();
   state_->http->stop();
   for (const auto& router : state_->services.routers) router->close();
@@ -165,10 +166,12 @@ void Server::drain(std::chrono::milliseconds timeout) {
   state_->services.draining = true;
   state_->http->begin_drain();
   state_->wait_until_settled(state_->clock.monotonic() + timeout);
-  if (state_->settled()) return;
-  log::warn("{} requests did not finish in time and are cancelled", state_->http->busy());
-  state_->cancel_running();
-  state_->wait_until_settled(state_->clock.monotonic() + kFlushTime);
+  if (!state_->settled()) {
+    log::warn("{} requests did not finish in time and are cancelled", state_->http->busy());
+    state_->cancel_running();
+    state_->wait_until_settled(state_->clock.monotonic() + kFlushTime);
+  }
+  state_->http->close_port();
 }
 
 }  // namespace o3::api

@@ -37,6 +37,7 @@ struct Shared {
   std::atomic<int64_t> connections{0};
   std::atomic<int64_t> turns{0};      // requests between their head and the end of their answer
   std::atomic<bool> draining{false};  // answers end their connection
+  std::atomic<bool> closed{false};    // the port is closed: what was accepted last is dropped
   std::atomic<bool> stopping{false};  // io threads are about to end: nothing may be posted
 };
 

@@ -6,7 +6,7 @@
 namespace o3::api::http {
 
 void Group::adopt(Socket socket) {
-  if (shared.draining.load()) return;
+  if (shared.closed.load()) return;
   auto connection = std::make_shared<Connection>(*this, std::move(socket));
   members.insert(connection);
   connection->start();

@@ -178,6 +178,11 @@ int64_t HttpServer::busy() const noexcept {
 
 void HttpServer::begin_drain() {
   if (!state_->started || state_->shared.draining.exchange(true)) return;
+  state_->on_all(&Group::close_idle);
+}
+
+void HttpServer::close_port() {
+  if (!state_->started || state_->shared.closed.exchange(true)) return;
   std::promise<void> closed;
   state_->threads.front()->post([&] {
     boost::system::error_code ignored;
@@ -186,12 +191,12 @@ void HttpServer::begin_drain() {
     closed.set_value();
   });
   closed.get_future().wait();
-  state_->on_all(&Group::close_idle);
 }
 
 void HttpServer::stop() {
   if (!state_->started || state_->shared.stopping.load()) return;
   begin_drain();
+  close_port();
   state_->on_all(&Group::close_all);
   state_->shared.stopping = true;
   for (const auto& thread : state_->threads) thread->stop();

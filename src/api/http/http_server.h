@@ -39,8 +39,11 @@ class HttpServer {
   int64_t connections() const noexcept;
   int64_t busy() const noexcept;  // requests between their head and the end of their answer
 
-  // Takes no new connections, closes idle ones, ends the others with the answer they wait for.
+  // Closes idle connections, ends the others with the answer they wait for, a new one with its
+  // first: the port stays open, so that a probe is told "not ready" and not that nobody is there.
   void begin_drain();
+  // Takes no new connections.
+  void close_port();
   // Closes every connection (handlers see their client leave) and joins the io threads.
   void stop();
 
