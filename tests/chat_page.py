@@ -27,7 +27,7 @@ class ChatPage:
     def until(self, met: Callable[[], bool], what: str, seconds: float = 10) -> None:
         end = time.monotonic() + seconds
         while not met():
-            assert time.monotonic() < end, f"no {what} within {seconds} s; the page shows: {self.text}"
+            assert time.monotonic() < end, f"no {what} within {seconds} s; the page shows: {self.text[:2000]}"
             time.sleep(0.02)
 
     def find(self, selector: str):
@@ -46,16 +46,16 @@ class ChatPage:
     def send(self, text: str) -> None:
         self.find("#prompt").send_keys(text, Keys.ENTER)
 
-    def ask(self, text: str, seconds: float = 30) -> str:
+    def ask(self, text: str, seconds: float = 60) -> str:
         """Sends and waits for the end; the answer's text."""
         self.send(text)
         self.until_idle(seconds)
         return self.answer
 
-    def until_idle(self, seconds: float = 30) -> None:
+    def until_idle(self, seconds: float = 60) -> None:
         self.until(lambda: not self.shown("#stop"), "end of the answer", seconds)
 
-    def until_answer_has(self, characters: int, seconds: float = 30) -> None:
+    def until_answer_has(self, characters: int, seconds: float = 60) -> None:
         self.until(lambda: len(self.answer) >= characters, f"answer of {characters} characters",
                    seconds)
 

@@ -32,6 +32,9 @@ def page(driver, server):
     opened = ChatPage(driver).open_ready(server.link)
     if opened.all(".message"):
         opened.find("#new-chat").click()
+    opened.find("#settings-reset").click()
+    opened.change("max_tokens", "60")  # enough to see, and quick
+    opened.find("#prompt").click()
     return opened
 
 
