@@ -47,7 +47,7 @@ InterruptGuard::InterruptGuard(std::function<void()> on_signal) {
 InterruptGuard::~InterruptGuard() {
   stopping_.store(true);
   // To that thread only; it is blocked there and ends the wait.
-  pthread_kill(waiter_.native_handle(), SIGTERM);
+  pthread_kill(waiter_.native_handle(), SIGINT);
   waiter_.join();
 }
 
