@@ -77,7 +77,8 @@ O3_INLINE __m256i dot_bytes(const uint8_t* quants, const uint8_t* x, __m256i* do
 
 // weight = d * (quant - kBias) + m
 struct Nibbles0 {  // Q4_0
-  static constexpr int64_t kBytes = 16;
+  static constexpr int64_t kQuants = 16;
+  static constexpr int kRecordBytes = kLanes * 18;
   static constexpr int kBias = 8;
   static constexpr bool kMinimum = false;
   template <int kRows>
@@ -86,11 +87,13 @@ struct Nibbles0 {  // Q4_0
   }
 };
 struct Nibbles1 : Nibbles0 {  // Q4_1
+  static constexpr int kRecordBytes = kLanes * 20;
   static constexpr int kBias = 0;
   static constexpr bool kMinimum = true;
 };
 struct Bytes8 {  // Q8_0
-  static constexpr int64_t kBytes = 32;
+  static constexpr int64_t kQuants = 32;
+  static constexpr int kRecordBytes = kLanes * 34;
   static constexpr int kBias = 0;
   static constexpr bool kMinimum = false;
   template <int kRows>
@@ -114,7 +117,10 @@ void run_rows(const LinearTile& t, const uint8_t* record, const uint8_t* x, int6
   }
   for (int64_t b = 0; b < t.in / kBlock; ++b, x += kHeight * kQuantBytes) {
     __m256i dot[kRows];
-    __m256i quants = Format::template dot<kRows>(record + b * (kLanes * Format::kBytes),
+    if (kHeight == 1) {
+      prefetch<Format::kRecordBytes>(record + b * Format::kRecordBytes + kPrefetchAhead);
+    }
+    __m256i quants = Format::template dot<kRows>(record + b * (kLanes * Format::kQuants),
                                                  x + first_row * kBlock, dot);
     if (Format::kBias != 0) {
       quants = _mm256_sub_epi32(quants, _mm256_set1_epi32(Format::kBias * kBlockInt));

@@ -56,7 +56,8 @@ O3_INLINE __m512 sum_words(const __m512i* words) {
 }
 
 // weight = d * (byte - kBias) + m. The bias is taken off exactly, in integers.
-struct Nibbles0 {  // Q4_0
+struct Nibbles0 {                                   // Q4_0
+  static constexpr int kRecordBytes = kLanes * 18;  // per block
   static constexpr int kBias = 8;
   static constexpr bool kMinimum = false;
   O3_INLINE static void unpack(const LinearTile& t, const uint8_t* record, int64_t b,
@@ -67,7 +68,8 @@ struct Nibbles0 {  // Q4_0
     block.m = _mm512_setzero_ps();
   }
 };
-struct Nibbles1 {  // Q4_1
+struct Nibbles1 {                                   // Q4_1
+  static constexpr int kRecordBytes = kLanes * 20;  // per block
   static constexpr int kBias = 0;
   static constexpr bool kMinimum = true;
   O3_INLINE static void unpack(const LinearTile& t, const uint8_t* record, int64_t b,
@@ -78,7 +80,8 @@ struct Nibbles1 {  // Q4_1
     block.m = load_halves(record + t.layout.m_offset + b * (kLanes * 2));
   }
 };
-struct Bytes8 {  // Q8_0, packed with the bias
+struct Bytes8 {                                     // Q8_0, packed with the bias
+  static constexpr int kRecordBytes = kLanes * 34;  // per block
   static constexpr int kBias = 128;
   static constexpr bool kMinimum = false;
   O3_INLINE static void unpack(const LinearTile& t, const uint8_t* record, int64_t b,
@@ -149,6 +152,7 @@ void run_pass(const LinearTile& t, const Pass& pass) {
       add_block<Format, kHeight, kRows>(pass.unpacked[b - pass.first_block], x, pass.first_row,
                                         acc);
     } else {
+      prefetch<Format::kRecordBytes>(pass.record + b * Format::kRecordBytes + kPrefetchAhead);
       Block block;
       Format::unpack(t, pass.record, b, block);
       add_block<Format, kHeight, kRows>(block, x, pass.first_row, acc);
