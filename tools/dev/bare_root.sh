@@ -24,7 +24,7 @@ fi
 mounted=()
 cleanup() { for place in "${mounted[@]}"; do umount -l "$place" || true; done; }
 trap cleanup EXIT
-for place in proc sys dev dev/shm; do
+for place in proc sys dev dev/pts dev/shm; do
   mkdir -p "$root/$place"
   mountpoint -q "$root/$place" || { mount --bind "/$place" "$root/$place"; mounted=("$root/$place" "${mounted[@]}"); }
 done
