@@ -15,6 +15,7 @@
 #include "api/sse.h"
 #include "api/testing/fake_text.h"
 #include "base/check.h"
+#include "text/unicode/utf8.h"
 
 namespace {
 
@@ -25,12 +26,8 @@ std::vector<std::string> stop_strings(std::string_view lines) {
   while (!lines.empty() && stops.size() < 4) {
     const size_t end = std::min(lines.find('\n'), lines.size());
     // As from a request's JSON: valid UTF-8, not empty.
-    if (end > 0 && end <= 512 &&
-        !nlohmann::json::parse("\"" + std::string(lines.substr(0, end)) + "\"", nullptr, false)
-             .is_discarded() &&
-        lines.substr(0, end).find('\\') == std::string_view::npos) {
-      stops.emplace_back(lines.substr(0, end));
-    }
+    const std::string line(lines.substr(0, end));
+    if (end > 0 && end <= 512 && o3::text::repaired_utf8(line) == line) stops.push_back(line);
     lines.remove_prefix(std::min(end + 1, lines.size()));
   }
   return stops;
