@@ -28,6 +28,9 @@ function(o3_module name)
   endforeach()
 endfunction()
 
+# Everything that runs under TSan: the tests labelled `threads`.
+add_custom_target(thread_tests)
+
 function(o3_test name)
   cmake_parse_arguments(T "" "" "SOURCES;DEPS;LINK;LABELS" ${ARGN})
   if(NOT O3_BUILD_TESTS)
@@ -40,5 +43,8 @@ function(o3_test name)
   endforeach()
   target_compile_definitions(${name} PRIVATE O3_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND ${name})
+  if("threads" IN_LIST T_LABELS)
+    add_dependencies(thread_tests ${name})
+  endif()
   set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}" TIMEOUT 600)
 endfunction()
