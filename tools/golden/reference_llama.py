@@ -21,11 +21,14 @@ from gguf.quants import dequantize
 
 
 def int8_blocks(x):
-    """x rounded as 8-bit activations are: 32 neighbours share the scale max|x| / 127."""
+    """x rounded as 8-bit activations are: 32 neighbours share the middle and half of their range,
+    which 127 steps on either side divide."""
     blocks = x.reshape(*x.shape[:-1], -1, 32)
-    scale = np.abs(blocks).max(axis=-1, keepdims=True) / 127
-    scale[scale == 0] = 1
-    return (np.round(blocks / scale) * scale).reshape(x.shape).astype(x.dtype)
+    most = blocks.max(axis=-1, keepdims=True)
+    least = blocks.min(axis=-1, keepdims=True)
+    center, step = (most + least) / 2, (most - least) / 254
+    step[step == 0] = 1
+    return (np.round((blocks - center) / step) * step + center).reshape(x.shape).astype(x.dtype)
 
 
 def half(x):
