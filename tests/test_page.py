@@ -75,9 +75,14 @@ def test_answers(page):
 
 def test_text_grows_and_stop_frees_the_server(page, server):
     page.change("max_tokens", "2000")
-    page.send(LONG)
-    page.until_answer_has(20)
-    early = page.answer
+    for _ in range(5):  # the model may end an answer early by itself; another draw is longer
+        page.send(LONG)
+        page.until_answer_has(20)
+        early = page.answer
+        if server.metrics()["o3_requests_running"] == 1:
+            break
+        page.until_idle(30)
+        page.find("#new-chat").click()
     page.until_answer_has(len(early) + 40)
     assert page.answer.startswith(early)
     assert server.metrics()["o3_requests_running"] == 1
