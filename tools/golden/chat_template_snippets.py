@@ -81,6 +81,9 @@ range(3), range(1, 4), range(0, 10, 3), range(5, 0, -2), range(3) | list, range(
 dict(a=1, b=2), dict({"x": 1}, y=2), dict([("p", 1)]), namespace(a=1).a, dict()
 s | upper | lower | title | replace("h", "j") | length, (s | upper)[0:3], s.upper().lower().split(", ")[1], "a" if s | length > 3 else "b"
 n is number and n > 5 or false, (n), ((n)), [n, ][0], (n, )[0], n if n else z
+"<a>" | safe + "<", "&" + ("<a>" | safe), ("<" | safe) ~ "<", ("<" | safe) | upper + ">", ("<a" | safe) * 2 + "'", ("a<b" | safe)[1:] + '"', ("<" | safe) is escaped, "<" is escaped
+"<'>" | e, "<" | e | e, ("<" | e) + "<", 5 | e, ("a b" | safe).split(), ("x" | safe).replace("x", "<"), (", " | safe).join(["<", ">" | safe]), "<" | safe | replace("<", "&") + "<", "<" | safe | trim, "<a" | safe | title, ("<a" | safe | indent(2, true)) + "<", "<" | safe | first + "<", [("<" | safe).upper() + "<", "a" | safe == "a"]
+"{}-{}".format(1, "a"), "{1}{0}{k}{{}}".format(s, none, k=xs), "{!r}{!s}".format("a", "b"), "<{}>".format(missing), ("<{}>" | safe).format("<"), "{:}".format(2.0)
 strftime_now("%Y-%m-%d %H:%M:%S %B %b %A %a %d %j %p %I %y %% %e %-d %-m"), strftime_now("")
 messages[0].content, messages[0]["role"], messages | length, messages[0], messages | tojson, messages[-1].content | length, messages[1] is defined
 bos_token, eos_token, add_generation_prompt, tools, documents, tools is none, tools is defined, not tools
@@ -91,7 +94,8 @@ s.upper, 1 if false
 """.strip("\n")
 
 FRAGMENTS = [
-    "{{ 'line \\\nends' }}",
+    "{{ 'line \\\nends' }}", "{{ '{}{0}'.format(1) }}", "{{ '{}'.format() }}", "{{ '{a}'.format(1) }}", "{{ '}'.format() }}", "{{ '{'.format() }}",
+    "{% if false %}{{ 1 | nope }}{% endif %}x", "{{ (1 | nope) if false else 2 }}", "{% if false %}{% for a in xs %}{{ a | nope }}{% endfor %}{% endif %}", "{% if 'nope' is filter and 1 | nope %}{% else %}y{% endif %}", "{% if true %}{% if false %}{{ 1 is nope }}{% endif %}{% endif %}z", "{% if false %}{% set q %}{{ 1 | nope }}{% endset %}{% endif %}",
     "{% for x in xs %}{{ loop.index }}{{ loop.index0 }}{{ loop.revindex }}{{ loop.revindex0 }}{{ loop.first }}{{ loop.last }}{{ loop.length }}{{ loop.depth }}{{ loop.depth0 }};{% endfor %}",
     "{% for x in xs %}{{ loop.previtem }}<{{ x }}>{{ loop.nextitem }} {{ loop.cycle('a', 'b') }} {{ loop.changed(x > 1) }};{% endfor %}",
     "{% for x in [] %}x{% else %}empty{% endfor %}", "{% for x in xs if x > 1 %}{{ x }}{{ loop.index }}/{{ loop.length }}{{ loop.last }} {% else %}none{% endfor %}",

@@ -64,7 +64,8 @@ Result<std::optional<Value>> indexed(RenderState& state, const Value& object, in
   size_t pos = 0;
   for (int64_t i = index < 0 ? index + size : index; i > 0; --i)
     pos += utf8_length(text.text()[pos]);
-  return std::optional<Value>(Value(text.slice(pos, pos + utf8_length(text.text()[pos]))));
+  const size_t end = pos + utf8_length(text.text()[pos]);
+  return std::optional<Value>(Value(text.slice(pos, end)).with_markup(object.is_markup()));
 }
 
 // Python's slice.indices(): first index, step, and how many.
@@ -143,7 +144,10 @@ Result<Value> get_item(RenderState& state, const Value& object, const Value& key
 Result<Value> get_slice(RenderState& state, const Value& object, const SliceBounds& bounds) {
   if (object.is_undefined()) return undefined_error(object);
   if (bounds.step == 0) return invalid("slice step cannot be zero");
-  if (object.is_string()) return slice_string(state, object.as_string(), bounds);
+  if (object.is_string()) {
+    O3_ASSIGN(const Value part, slice_string(state, object.as_string(), bounds));
+    return part.with_markup(object.is_markup());
+  }
   if (!object.is_sequence() || !object.as_sequence().indexable()) {
     return invalid(described(object) + " cannot be sliced");
   }

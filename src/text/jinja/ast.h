@@ -58,7 +58,8 @@ struct CallExpr {
   Arguments arguments;
 };
 struct FilterCall {
-  const Builtin* filter;
+  const Builtin* filter;  // null: not supported, which matters when it runs
+  std::string name;
   Arguments arguments;
   int line;
 };
@@ -68,7 +69,8 @@ struct FilterExpr {
 };
 struct TestExpr {
   ExprPtr subject;
-  const Builtin* test;
+  const Builtin* test;  // null: as in FilterCall
+  std::string name;
   Arguments arguments;
 };
 enum class UnaryOp : uint8_t { kNot, kMinus, kPlus };

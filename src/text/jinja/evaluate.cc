@@ -4,6 +4,7 @@
 #include "text/jinja/access.h"
 #include "text/jinja/interpreter.h"
 #include "text/jinja/lexer.h"
+#include "text/jinja/markup.h"
 #include "text/jinja/operators.h"
 #include "text/jinja/print.h"
 
@@ -99,9 +100,12 @@ Result<Value> Interpreter::call_value(const Value& callee, Call call) {
       return undefined_error(callee);
     case Value::Kind::kFunction:
       return invoke(*callee.as_function(), call, "function");
-    case Value::Kind::kMethod:
+    case Value::Kind::kMethod: {
       call.self = callee.as_method().self;
-      return invoke(*callee.as_method().method, call, "method");
+      Result<Value> result = invoke(*callee.as_method().method, call, "method");
+      if (!result.ok() || !call.self.is_markup()) return result;
+      return marked(*result);
+    }
     case Value::Kind::kObject:
       return callee.as_object()->call(call);
     default:
@@ -116,6 +120,9 @@ Result<Value> Interpreter::evaluate(const CallExpr& expr) {
 }
 
 Result<Value> Interpreter::apply(const FilterCall& filter, Value subject) {
+  if (filter.filter == nullptr) {
+    return unsupported("the filter '" + filter.name + "' is not supported");
+  }
   O3_ASSIGN(Call call, prepare(std::move(subject), filter.arguments));
   return invoke(*filter.filter, call, "filter");
 }
@@ -127,6 +134,7 @@ Result<Value> Interpreter::evaluate(const FilterExpr& expr) {
 
 Result<Value> Interpreter::evaluate(const TestExpr& expr) {
   O3_ASSIGN(Value subject, evaluate(*expr.subject));
+  if (expr.test == nullptr) return unsupported("the test '" + expr.name + "' is not supported");
   O3_ASSIGN(Call call, prepare(std::move(subject), expr.arguments));
   return invoke(*expr.test, call, "test");
 }

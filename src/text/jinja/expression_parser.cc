@@ -42,6 +42,7 @@ Result<ExprPtr> ExpressionParser::expression_without_inline_if() {
 
 Result<ExprPtr> ExpressionParser::conditional() {
   int line = tokens_->line();
+  const size_t unsupported_before = unsupported_.size();
   O3_ASSIGN(ExprPtr value, logic_or());
   while (tokens_->skip_name("if")) {
     O3_ASSIGN(ExprPtr condition, logic_or());
@@ -52,6 +53,7 @@ Result<ExprPtr> ExpressionParser::conditional() {
     O3_ASSIGN(value, make_expr(line, ConditionalExpr{std::move(value), std::move(condition),
                                                      std::move(otherwise)}));
     line = tokens_->line();
+    unsupported_.resize(unsupported_before);  // none of the three parts need run
   }
   return value;
 }

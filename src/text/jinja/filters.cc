@@ -9,6 +9,7 @@
 #include <string>
 
 #include "text/jinja/call.h"
+#include "text/jinja/markup.h"
 #include "text/jinja/numbers.h"
 #include "text/jinja/operators.h"
 #include "text/jinja/print.h"
@@ -22,10 +23,16 @@ Result<Value> text_value(Result<TaintedString> text) {
   return Value(std::move(value));
 }
 
+// Markup where the subject is.
+Result<Value> like_subject(const Call& call, Result<Value> text) {
+  O3_ASSIGN(const Value value, std::move(text));
+  return value.with_markup(call.self.is_markup());
+}
+
 template <CaseMap map>
 Result<Value> filter_case(Call& call) {
   O3_ASSIGN(const StringPtr text, to_string(*call.state, call.self));
-  return text_value(map_case(*call.state, *text, map));
+  return like_subject(call, text_value(map_case(*call.state, *text, map)));
 }
 
 Result<Value> filter_title(Call& call) {
@@ -36,10 +43,11 @@ Result<Value> filter_title(Call& call) {
 Result<Value> filter_trim(Call& call) {
   O3_ASSIGN(const StringPtr text, to_string(*call.state, call.self));
   O3_ASSIGN(const StringPtr chars, string_argument(call, 0));
-  return text_value(strip(*call.state, *text, chars.get(), Side::kBoth));
+  return like_subject(call, text_value(strip(*call.state, *text, chars.get(), Side::kBoth)));
 }
 
 Result<Value> filter_string(Call& call) {
+  if (call.self.is_string()) return call.self;
   O3_ASSIGN(StringPtr text, to_string(*call.state, call.self));
   return Value(std::move(text));
 }
@@ -90,7 +98,7 @@ Result<Value> filter_indent(Call& call) {
     if (i == 0 ? first : (blank || !line.empty())) out.append(margin);
     out.append(line);
   }
-  return Value(std::move(out));
+  return like_subject(call, Value(std::move(out)));
 }
 
 Result<Value> filter_int(Call& call) {
@@ -155,9 +163,15 @@ Result<Value> filter_round(Call& call) {
       .with_origin(origin);
 }
 
-// `safe` marks text for HTML escaping, which chat templates never have switched on.
 Result<Value> filter_safe(Call& call) {
-  return filter_string(call);
+  O3_ASSIGN(const Value text, filter_string(call));
+  return text.with_markup();
+}
+
+Result<Value> filter_escape(Call& call) {
+  O3_ASSIGN(const Value text, filter_string(call));
+  O3_ASSIGN(StringPtr html, as_html(*call.state, text));
+  return Value(std::move(html)).with_markup();
 }
 
 Result<void> read_separators(const Value& value, JsonFormat& format) {
@@ -192,6 +206,8 @@ constexpr auto kFilters = std::to_array<Builtin>({
     {"capitalize", "", 0, &filter_case<CaseMap::kCapitalize>},
     {"d", "default_value boolean", 0, &filter_default},
     {"default", "default_value boolean", 0, &filter_default},
+    {"e", "", 0, &filter_escape},
+    {"escape", "", 0, &filter_escape},
     {"float", "default", 0, &filter_float},
     {"indent", "width first blank", 0, &filter_indent},
     {"int", "default base", 0, &filter_int},

@@ -7,6 +7,8 @@
 
 #include "text/jinja/access.h"
 #include "text/jinja/call.h"
+#include "text/jinja/format.h"
+#include "text/jinja/markup.h"
 #include "text/jinja/operators.h"
 #include "text/jinja/string_ops.h"
 #include "text/jinja/unicode.h"
@@ -58,7 +60,10 @@ Result<StringPtr> required_string(const Call& call, size_t index) {
 
 Result<Value> str_replace(Call& call) {
   O3_ASSIGN(const StringPtr from, required_string(call, 0));
-  O3_ASSIGN(const StringPtr to, required_string(call, 1));
+  O3_ASSIGN(StringPtr to, required_string(call, 1));
+  if (call.self.is_markup()) {
+    O3_ASSIGN(to, as_html(*call.state, *call.arg(1)));
+  }
   O3_ASSIGN(const int64_t limit, int_argument(call, 2, -1));
   return text_value(replace(*call.state, call.self.as_string(), *from, *to, limit));
 }
@@ -146,12 +151,18 @@ Result<Value> str_count(Call& call) {
 
 Result<Value> str_join(Call& call) {
   O3_ASSIGN(const SequencePtr items, iterate(*call.state, *call.arg(0)));
-  for (const Value& item : items->items) {
-    if (!item.is_string()) {
-      return invalid("join needs strings, found a " + std::string(item.type_name()));
+  std::vector<Value> texts = items->items;
+  O3_TRY(call.charge(texts.size()));
+  for (Value& text : texts) {
+    if (!text.is_string()) {
+      return invalid("join needs strings, found a " + std::string(text.type_name()));
+    }
+    if (call.self.is_markup()) {
+      O3_ASSIGN(StringPtr html, as_html(*call.state, text));
+      text = Value(std::move(html));
     }
   }
-  return text_value(join(*call.state, items->items, call.self.as_string()));
+  return text_value(join(*call.state, texts, call.self.as_string()));
 }
 
 template <bool at_end>
@@ -283,7 +294,7 @@ constexpr auto kStringMethods = std::to_array<Builtin>({
     {"endswith", ".suffix .start .end", 1, &str_has_affix<true>},
     {"expandtabs", "tabsize", 0, nullptr},
     {"find", ".sub .start .end", 1, &str_find<false, false>},
-    {"format", "*", 0, nullptr},
+    {"format", "*", 0, &format_string},
     {"format_map", "*", 0, nullptr},
     {"index", ".sub .start .end", 1, &str_find<false, true>},
     {"isalnum", "", 0, nullptr},

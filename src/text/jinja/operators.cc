@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "text/jinja/markup.h"
 #include "text/jinja/unicode.h"
 
 namespace o3::text::jinja {
@@ -153,7 +154,7 @@ Result<Value> repeat(RenderState& state, const Value& value, int64_t times) {
     O3_TRY(state.charge(cost.value_or(UINT64_MAX)));
     TaintedString out;
     for (uint64_t i = 0; i < count; ++i) out.append(text);
-    return Value(std::move(out));
+    return Value(std::move(out)).with_markup(value.is_markup());
   }
   const Sequence& sequence = value.as_sequence();
   const auto cost = checked_mul(sequence.items.size() + 1, count);
@@ -163,6 +164,14 @@ Result<Value> repeat(RenderState& state, const Value& value, int64_t times) {
     items.insert(items.end(), sequence.items.begin(), sequence.items.end());
   }
   return make_sequence(sequence.flavour, std::move(items));
+}
+
+Result<Value> add_strings(RenderState& state, const Value& a, const Value& b) {
+  if (!a.is_markup() && !b.is_markup()) return concatenate(state, a.as_string(), b.as_string());
+  O3_ASSIGN(const StringPtr left, as_html(state, a));
+  O3_ASSIGN(const StringPtr right, as_html(state, b));
+  O3_ASSIGN(const Value sum, concatenate(state, *left, *right));
+  return sum.with_markup();
 }
 
 bool is_list_or_tuple(const Value& value) {
@@ -266,7 +275,7 @@ Result<Value> binary(RenderState& state, BinaryOp op, const Value& a, const Valu
   if (b.is_undefined()) return undefined_error(b);
   if (a.is_number() && b.is_number()) return number_arithmetic(op, a, b);
   if (op == BinaryOp::kAdd) {
-    if (a.is_string() && b.is_string()) return concatenate(state, a.as_string(), b.as_string());
+    if (a.is_string() && b.is_string()) return add_strings(state, a, b);
     if (is_list_or_tuple(a) && is_list_or_tuple(b) &&
         a.as_sequence().flavour == b.as_sequence().flavour) {
       return join_sequences(state, a.as_sequence(), b.as_sequence());

@@ -24,7 +24,9 @@ class TemplateWriter {
 
   std::string expression(int depth) {
     if (depth == 0) return text();
-    switch (random_() % 8) {
+    switch (random_() % 9) {
+      case 4:
+        return "('<{}|{}>'.format(" + expression(depth - 1) + ", " + text() + "))";
       case 0:
         return "(" + expression(depth - 1) + " ~ " + expression(depth - 1) + ")";
       case 1:
@@ -83,6 +85,8 @@ class TemplateWriter {
 
   // Each keeps text as text.
   const std::vector<std::string> steps_ = {"|upper",
+                                           "|e",
+                                           "|safe + '<'",
                                            "|lower",
                                            "|title",
                                            "|capitalize",

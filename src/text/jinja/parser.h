@@ -69,6 +69,12 @@ class ExpressionParser {
   Result<FilterCall> filter_call();  // name(arguments), behind the |
   Result<Arguments> arguments();     // at the opening parenthesis
 
+  // jinja2 looks filters and tests up when it compiles, but inside an `if` only when they run
+  // (templates ask for them first). It does so for the innermost block only, hence the flag.
+  bool set_lenient(bool lenient) { return std::exchange(lenient_, lenient); }
+  // The first filter or test that is not supported where none is allowed to be.
+  Result<void> check_names() const;
+
   NameSet take_names() { return std::exchange(names_, {}); }
   void add_names(NameSet names) { names_.merge(std::move(names)); }
 
@@ -105,10 +111,13 @@ class ExpressionParser {
   Result<void> test_arguments(Arguments& out);
   Result<void> argument(Arguments& out);
   Result<std::string> dotted_name();
+  void note_unsupported(int line, std::string_view kind, std::string_view name);
 
   TokenStream* tokens_;
   int depth_ = 0;
   NameSet names_;
+  bool lenient_ = false;
+  std::vector<Error> unsupported_;
 };
 
 }  // namespace o3::text::jinja

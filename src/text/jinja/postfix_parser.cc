@@ -156,12 +156,23 @@ Result<std::string> ExpressionParser::dotted_name() {
   return name;
 }
 
+void ExpressionParser::note_unsupported(int line, std::string_view kind, std::string_view name) {
+  if (lenient_) return;
+  unsupported_.push_back(unsupported_at(
+      line, "the " + std::string(kind) + " '" + std::string(name) + "' is not supported"));
+}
+
+Result<void> ExpressionParser::check_names() const {
+  if (unsupported_.empty()) return {};
+  return unsupported_.front();
+}
+
 Result<FilterCall> ExpressionParser::filter_call() {
   const int line = tokens_->line();
   O3_ASSIGN(const std::string name, dotted_name());
   const Builtin* filter = find_filter(name);
-  if (filter == nullptr) return unsupported_at(line, "the filter '" + name + "' is not supported");
-  FilterCall call{.filter = filter, .arguments = {}, .line = line};
+  if (filter == nullptr) note_unsupported(line, "filter", name);
+  FilterCall call{.filter = filter, .name = name, .arguments = {}, .line = line};
   if (tokens_->at_op("(")) {
     O3_ASSIGN(call.arguments, arguments());
   }
@@ -173,8 +184,8 @@ Result<ExprPtr> ExpressionParser::test(ExprPtr subject) {
   const bool negated = tokens_->skip_name("not");
   O3_ASSIGN(const std::string name, dotted_name());
   const Builtin* builtin = find_test(name);
-  if (builtin == nullptr) return unsupported_at(line, "the test '" + name + "' is not supported");
-  TestExpr node{.subject = std::move(subject), .test = builtin, .arguments = {}};
+  if (builtin == nullptr) note_unsupported(line, "test", name);
+  TestExpr node{.subject = std::move(subject), .test = builtin, .name = name, .arguments = {}};
   O3_TRY(test_arguments(node.arguments));
   O3_ASSIGN(ExprPtr result, make_expr(line, std::move(node)));
   if (!negated) return result;

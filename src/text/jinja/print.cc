@@ -153,7 +153,10 @@ Result<void> ReprWriter::write(const Value& value) {
       out_.append(float_repr(value.as_number()), value.scalar_origin());
       return {};
     case Value::Kind::kString:
-      return write_string(value.as_string());
+      if (value.is_markup()) put("Markup(");
+      O3_TRY(write_string(value.as_string()));
+      if (value.is_markup()) put(")");
+      return {};
     case Value::Kind::kSequence:
       return write_sequence(value.as_sequence());
     case Value::Kind::kDict:

@@ -20,7 +20,8 @@ class StatementParser {
 
  private:
   Result<Block> block(Stops stops);  // stops at the name of the end tag, which stays
-  Result<Block> body(Stops stops);   // from the end of the opening tag
+  // From the end of the opening tag. conditional: the body of an `if`.
+  Result<Block> body(Stops stops, bool conditional = false);
   Result<void> end_tag(std::string_view name);
 
   Result<Stmt> statement();
@@ -65,6 +66,7 @@ constexpr auto kEndGeneration = names({"endgeneration"});
 
 Result<Block> StatementParser::whole() {
   O3_ASSIGN(Block out, block({}));
+  O3_TRY(expressions_.check_names());
   return out;
 }
 
@@ -105,10 +107,13 @@ Result<Block> StatementParser::block(Stops stops) {
   return out;
 }
 
-Result<Block> StatementParser::body(Stops stops) {
+Result<Block> StatementParser::body(Stops stops, bool conditional) {
   tokens_.skip_op(":");
   O3_TRY(tokens_.expect(TokenKind::kBlockEnd));
-  return block(stops);
+  const bool lenient = expressions_.set_lenient(conditional);
+  O3_ASSIGN(Block out, block(stops));
+  expressions_.set_lenient(lenient);
+  return out;
 }
 
 Result<void> StatementParser::end_tag(std::string_view name) {
@@ -171,15 +176,17 @@ Result<Stmt> StatementParser::for_statement(int line) {
 
 Result<Stmt> StatementParser::if_statement(int line) {
   IfStmt node;
+  const bool lenient = expressions_.set_lenient(true);
   while (true) {
     O3_ASSIGN(ExprPtr condition, expressions_.tuple(false));
-    O3_ASSIGN(Block taken, body(kElifElseEndIf));
+    O3_ASSIGN(Block taken, body(kElifElseEndIf, true));
     node.branches.emplace_back(std::move(condition), std::move(taken));
     if (!tokens_.skip_name("elif")) break;
   }
   if (tokens_.skip_name("else")) {
-    O3_ASSIGN(node.otherwise, body(kEndIf));
+    O3_ASSIGN(node.otherwise, body(kEndIf, true));
   }
+  expressions_.set_lenient(lenient);
   O3_TRY(end_tag("endif"));
   return Stmt{line, std::move(node)};
 }

@@ -22,6 +22,10 @@ Result<Value> test_number(Call& call) {
   return Value(call.self.is_number());
 }
 
+Result<Value> test_escaped(Call& call) {
+  return Value(call.self.is_markup());
+}
+
 template <bool wanted>
 Result<Value> test_bool(Call& call) {
   return Value(call.self.kind() == Value::Kind::kBool && call.self.as_bool() == wanted);
@@ -120,6 +124,7 @@ constexpr auto kTests = std::to_array<Builtin>({
     {"divisibleby", "num", 1, &test_divisibleby},
     {"eq", "other", 1, &test_equal<true>},
     {"equalto", "other", 1, &test_equal<true>},
+    {"escaped", "", 0, &test_escaped},
     {"even", "", 0, &test_parity<0>},
     {"false", "", 0, &test_bool<false>},
     {"filter", "", 0, &test_exists<&find_filter>},

@@ -98,6 +98,14 @@ class Value {
     return copy;
   }
 
+  // A string that `safe` or `escape` marked (see markup.h).
+  bool is_markup() const noexcept { return markup_; }
+  Value with_markup(bool markup = true) const {
+    Value copy = *this;
+    copy.markup_ = markup;
+    return copy;
+  }
+
   bool truth() const noexcept;         // Python's bool()
   int depth() const noexcept;          // 0 for scalars and strings
   std::string_view type_name() const;  // Python's: "str", "dict", ...
@@ -107,6 +115,7 @@ class Value {
                const Builtin*, std::shared_ptr<const BoundMethod>, Object*>
       data_;
   Origin origin_ = Origin::kTemplate;
+  bool markup_ = false;
 };
 
 struct Sequence {
