@@ -86,8 +86,8 @@ class ChatTest : public testing::ServerFixture {
       return Script{.steps = steps, .outcome = outcome};
     });
   }
-  void answer_for_ever(std::string_view text, std::chrono::microseconds pause) {
-    engine_.play([tokens = tokens_of(text), pause](const engine::Generate&) {
+  void answer_for_ever(const std::vector<Token>& tokens, std::chrono::microseconds pause) {
+    engine_.play([tokens, pause](const engine::Generate&) {
       return Script{.steps = {tokens}, .endless = true, .pause = pause};
     });
   }
@@ -178,7 +178,7 @@ TEST_F(ChatTest, StreamFramingIsWhatClientsExpect) {
 
 TEST_F(ChatTest, TheFirstTextComesBeforeTheLastToken) {
   start();
-  answer_for_ever("x", milliseconds(5));
+  answer_for_ever(tokens_of("x"), milliseconds(5));
   RawClient client(port());
   client.send(post(chat(R"(,"stream":true)")));
   EXPECT_TRUE(client.read_until("\"content\":\"x\""));
@@ -211,7 +211,7 @@ TEST_F(ChatTest, LengthIsNamed) {
 
 TEST_F(ChatTest, AClientThatLeavesCancelsWithinMilliseconds) {
   start();
-  answer_for_ever("x", milliseconds(2));
+  answer_for_ever(tokens_of("x"), milliseconds(2));
   for (const bool streamed : {true, false}) {
     const int before = engine_.cancels();
     RawClient client(port());
@@ -231,9 +231,9 @@ TEST_F(ChatTest, AClientThatLeavesCancelsWithinMilliseconds) {
 }
 
 TEST_F(ChatTest, AReaderThatIsTooSlowIsCutOff) {
-  options_.http.limits.stream_buffer_bytes = 16 << 10;
+  options_.http.limits.stream_buffer_bytes = 64 << 10;
   start();
-  answer_for_ever(std::string(1000, 'x'), std::chrono::microseconds(100));
+  answer_for_ever({testing::kLong}, milliseconds(1));
   RawClient client(port(), 4096);
   client.send(post(chat(R"(,"stream":true)")));
   EXPECT_TRUE(client.read_until("\"role\""));
@@ -247,7 +247,7 @@ TEST_F(ChatTest, AReaderThatStopsIsCutOffInTime) {
   options_.http.limits.write_timeout = milliseconds(200);
   options_.http.limits.stream_buffer_bytes = 64 << 20;
   start();
-  answer_for_ever(std::string(20'000, 'x'), milliseconds(1));
+  answer_for_ever({testing::kLong}, milliseconds(1));
   RawClient client(port(), 4096);
   client.send(post(chat(R"(,"stream":true)")));
   EXPECT_TRUE(engine_.wait([&] { return ended("cancelled") == 1; }, std::chrono::seconds(20)));
@@ -424,7 +424,7 @@ TEST_F(ChatTest, DrainLetsRequestsFinishAndTakesNoNewOnes) {
 
 TEST_F(ChatTest, DrainCancelsWhatDoesNotFinishInTime) {
   start();
-  answer_for_ever("x", milliseconds(2));
+  answer_for_ever(tokens_of("x"), milliseconds(2));
   RawClient whole_client(port());
   whole_client.send(post(chat()));
   RawClient stream_client(port());
@@ -441,7 +441,7 @@ TEST_F(ChatTest, DrainCancelsWhatDoesNotFinishInTime) {
 
 TEST_F(ChatTest, DestroyingTheServerCancelsWhatRuns) {
   start();
-  answer_for_ever("x", milliseconds(1));
+  answer_for_ever(tokens_of("x"), milliseconds(1));
   std::vector<std::unique_ptr<RawClient>> clients;
   for (int i = 0; i < 8; ++i) {
     clients.push_back(std::make_unique<RawClient>(port()));

@@ -15,17 +15,18 @@ namespace o3::api::testing {
 
 inline constexpr Token kBos = 256;
 inline constexpr Token kEos = 257;
+inline constexpr Token kLong = 258;  // 16 KiB of text in one token, to fill buffers cheaply
 
 class ByteTokenizer final : public text::Tokenizer {
  public:
   explicit ByteTokenizer(bool adds_bos = false) : adds_bos_(adds_bos) {
     for (size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = static_cast<char>(i);
   }
-  int32_t vocabulary_size() const noexcept override { return 258; }
+  int32_t vocabulary_size() const noexcept override { return 259; }
   std::optional<Token> bos() const noexcept override { return kBos; }
   std::optional<Token> eos() const noexcept override { return kEos; }
   bool adds_bos() const noexcept override { return adds_bos_; }
-  bool is_control(Token token) const noexcept override { return token >= 256; }
+  bool is_control(Token token) const noexcept override { return token == kBos || token == kEos; }
   std::optional<Token> find(std::string_view /*piece*/) const override { return std::nullopt; }
   std::vector<Token> encode(std::string_view text, text::SpecialTokens /*s*/) const override {
     std::vector<Token> tokens;
@@ -38,6 +39,7 @@ class ByteTokenizer final : public text::Tokenizer {
     return encode(whole, text::SpecialTokens::kPlain);
   }
   std::string_view bytes(Token token, bool /*control*/) const noexcept override {
+    if (token == kLong) return long_;
     if (token < 0 || token > 255) return {};
     return {&bytes_[static_cast<size_t>(token)], 1};
   }
@@ -45,6 +47,7 @@ class ByteTokenizer final : public text::Tokenizer {
  private:
   bool adds_bos_;
   std::array<char, 256> bytes_{};
+  const std::string long_ = std::string(16 << 10, 'x');
 };
 
 inline std::vector<Token> tokens_of(std::string_view text) {
