@@ -59,7 +59,7 @@ class FakeEngine final : public engine::EngineClient {
   void cancel(RequestId id) noexcept override {
     const std::lock_guard lock(mutex_);
     const auto found = running_.find(id);
-    if (found != running_.end()) found->second.cancelled = true;
+    if (found != running_.end()) cancelled_ = found->second.cancelled = true;
     ++cancels_;
     changed_.notify_all();
   }
@@ -122,7 +122,10 @@ class FakeEngine final : public engine::EngineClient {
       lock.unlock();
       for (auto& [key, batch] : batches) batch.first->deliver(std::move(batch.second));
       lock.lock();
-      if (pause.count() > 0 && !stop_) changed_.wait_for(lock, pause);
+      // New requests wait for the next step; a cancelled one ends at once.
+      const auto urgent = [this] { return stop_ || cancelled_; };
+      if (pause.count() > 0) changed_.wait_for(lock, pause, urgent);
+      cancelled_ = false;
     }
   }
 
@@ -151,6 +154,7 @@ class FakeEngine final : public engine::EngineClient {
   std::vector<std::shared_ptr<const engine::Request>> requests_;
   int cancels_ = 0;
   std::atomic<bool> ready_{true};
+  bool cancelled_ = false;  // since the last step
   bool stop_ = false;
   std::thread thread_;
 };
