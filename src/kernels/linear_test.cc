@@ -71,6 +71,43 @@ TEST_P(Linear, AgreesWithDoublePrecision) {
   }
 }
 
+Tensor pick_rows(const Tensor& from, const std::vector<int64_t>& rows) {
+  Tensor out(from.view().dtype, std::ssize(rows), from.view().cols());
+  for (int64_t i = 0; i < std::ssize(rows); ++i) {
+    std::memcpy(out.view().row<std::byte>(i),
+                from.view().row<std::byte>(rows[static_cast<size_t>(i)]),
+                static_cast<size_t>(out.view().row_stride));
+  }
+  return out;
+}
+
+// The shapes the benchmark times, but for the logits (no new sizes, and large); some outputs of
+// some rows are compared.
+TEST_P(Linear, ModelShapes) {
+  Rng rng(8);
+  for (const LinearCase& c : testing::model_linear_cases()) {
+    if (c.out > 4096) continue;
+    SCOPED_TRACE(name_of(c));
+    const Tensor w = random_weights(rng, c.dtype, c.out, c.in);
+    const Tensor x = random_f32(rng, c.rows, c.in);
+    Tensor y(DType::kF32, c.rows, c.out);
+    multiply(*pack(w, Compute::kFast), x.view(), y.view(), false, Compute::kFast);
+    const std::vector<int64_t> rows{0, c.rows / 2, c.rows - 1};
+    std::vector<int64_t> outs;
+    for (int64_t o = 0; o < c.out; o += 37) outs.push_back(o);  // NOLINT: a handful
+    const ref::Product expected =
+        ref::linear(ref::quantize_activations(ref::from_view(pick_rows(x, rows).view())),
+                    ref::from_view(pick_rows(w, outs).view()));
+    Tensor picked(DType::kF32, 3, std::ssize(outs));
+    for (int64_t r = 0; r < 3; ++r) {
+      for (int64_t o = 0; o < std::ssize(outs); ++o) {
+        picked.at(r, o) = y.at(rows[static_cast<size_t>(r)], outs[static_cast<size_t>(o)]);
+      }
+    }
+    expect_close(expected, picked, c.in + 4, kMinimumFactor);
+  }
+}
+
 TEST_P(Linear, AccumulatesOntoWhatIsThere) {
   Rng rng(2);
   for (const DType dtype : {DType::kQ4_1, DType::kQ8_0, DType::kF16}) {
