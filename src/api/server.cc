@@ -131,12 +131,12 @@ Result<std::unique_ptr<Server>> Server::create(const ServerOptions& options,
   O3_TRY(check_models(models));
   O3_ASSIGN(auto http_server, http::HttpServer::create(options.http, parts.clock));
   if (options.no_auth && !http_server->loopback()) {
-    return invalid("no_auth needs a loopback address (127.0.0.1, ::1), not " + options.http.host +
+    return invalid("--no-auth needs a loopback address (127.0.0.1, ::1), not " + options.http.host +
                        ": without keys everyone who reaches it could use the server",
                    "no_auth");
   }
   auto state = std::make_unique<State>(options, parts, std::move(models), std::move(http_server));
-  if (options.no_auth) log::warn("no API key is asked for (no_auth); loopback only");
+  if (options.no_auth) log::warn("no API key is asked for (--no-auth): every local user may use this server");
   const Front& front = state->front;
   state->http->start(
       [&front](const http::RequestHead& head) { return front.judge(head); },

@@ -9,6 +9,7 @@
 
 #include "app/gguf_tokenizer.h"
 #include "artifact/gguf/gguf_file.h"
+#include "base/local_time.h"
 #include "model/family.h"
 
 namespace o3::app {
@@ -79,6 +80,17 @@ Result<LoadedModel> load_model_file(const std::filesystem::path& path, device::B
                    " tokens, but the embedding only " + std::to_string(embedded) + " rows");
   }
   return loaded;
+}
+
+Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded,
+                                               std::vector<text::ChatMessage> messages,
+                                               const Clock& clock) {
+  if (loaded.chat_template == nullptr) return unsupported("the model has no chat template");
+  text::RenderInput input;
+  input.messages = std::move(messages);
+  input.variables = loaded.template_variables;
+  input.local_time = local_time(clock.wall());
+  return loaded.chat_template->render(input);
 }
 
 }  // namespace o3::app

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "device/backend.h"
@@ -27,5 +28,11 @@ struct LoadedModel {
 // Errors name the file and what in it is wrong. The backend must outlive the model.
 Result<LoadedModel> load_model_file(const std::filesystem::path& path, device::Backend& backend,
                                     const model::LoadOptions& options);
+
+// The conversation as the model's template writes it, up to where the answer begins.
+// kUnsupported: the model has no template. Any thread.
+Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded,
+                                               std::vector<text::ChatMessage> messages,
+                                               const Clock& clock);
 
 }  // namespace o3::app

@@ -30,7 +30,8 @@ struct RunOptions {
   bool json = false;
 };
 
-Result<std::vector<Token>> prompt_tokens(const RunOptions& options, const LoadedModel& loaded) {
+Result<std::vector<Token>> prompt_tokens(const RunOptions& options, const LoadedModel& loaded,
+                                         const Clock& clock) {
   if (!options.prompt_ids.empty()) return options.prompt_ids;
   const text::Tokenizer& tokenizer = *loaded.tokenizer;
   if (options.raw) {
@@ -39,10 +40,7 @@ Result<std::vector<Token>> prompt_tokens(const RunOptions& options, const Loaded
   if (loaded.chat_template == nullptr) {
     return unsupported("the model has no chat template; use --raw to continue the prompt as text");
   }
-  text::RenderInput input;
-  input.messages = {{"user", options.prompt}};
-  input.variables = loaded.template_variables;
-  O3_ASSIGN(const auto segments, loaded.chat_template->render(input));
+  O3_ASSIGN(const auto segments, render_chat(loaded, {{"user", options.prompt}}, clock));
   return text::with_bos(tokenizer, tokenizer.encode(segments));
 }
 
@@ -127,7 +125,7 @@ Result<void> run(const RunOptions& options) {
   O3_ASSIGN(const auto backend, make_backend(options.runtime));
   const model::LoadOptions load = load_options(options.runtime);
   O3_ASSIGN(const LoadedModel loaded, load_model_file(options.runtime.model, *backend, load));
-  O3_ASSIGN(std::vector<Token> prompt, prompt_tokens(options, loaded));
+  O3_ASSIGN(std::vector<Token> prompt, prompt_tokens(options, loaded, clock));
 
   prometheus::Registry registry;
   engine::EngineMetrics metrics(registry);

@@ -25,6 +25,10 @@ void add_runtime_options(CLI::App& command, RuntimeOptions& options) {
 }
 
 Result<std::unique_ptr<device::cpu::CpuBackend>> make_backend(const RuntimeOptions& options) {
+  if (options.device != "cpu") {
+    return unsupported("this build runs models on cpu only, not on '" + options.device + "'",
+                       "device");
+  }
   device::cpu::CpuOptions cpu;
   cpu.threads = options.threads;
   cpu.isa = device::cpu::best_isa();

@@ -70,21 +70,18 @@ Result<std::unique_ptr<engine::Engine>> make_engine(const config::Snapshot& sett
 
 Result<std::shared_ptr<const api::ServedModel>> served(const NamedPath& named,
                                                        const LoadedModel& loaded,
+                                                       const engine::InstanceInfo& instance,
                                                        const Clock& clock) {
   auto model = std::make_shared<api::ServedModel>();
   model->id = named.name;
   model->created = std::chrono::duration_cast<std::chrono::seconds>(clock.wall()).count();
   model->tokenizer = loaded.tokenizer;
-  model->context = loaded.model->config().context;
+  model->context = instance.context;
   model->stop_tokens = loaded.stop_tokens;
   O3_ASSIGN(model->json_object, text::json_object_constraints(*loaded.tokenizer));
   if (loaded.chat_template != nullptr) {
-    model->render = [chat_template = loaded.chat_template, variables = loaded.template_variables](
-                        const std::vector<text::ChatMessage>& messages) {
-      text::RenderInput input;
-      input.messages = messages;
-      input.variables = variables;
-      return chat_template->render(input);
+    model->render = [loaded, &clock](const std::vector<text::ChatMessage>& messages) {
+      return render_chat(loaded, messages, clock);
     };
   }
   return std::shared_ptr<const api::ServedModel>(std::move(model));
@@ -93,7 +90,6 @@ Result<std::shared_ptr<const api::ServedModel>> served(const NamedPath& named,
 // Keys of DATA_DIR/keys.json, or none with --no-auth.
 Result<govern::KeyStore::Opened> open_keys(const config::Snapshot& settings, const Clock& clock) {
   if (settings.flag(rows::kNoAuth)) {
-    log::warn("serving without authentication: every local user may use this server");
     return govern::KeyStore::Opened{govern::KeyStore({}), {}, std::nullopt};
   }
   O3_ASSIGN(const std::filesystem::path directory, state_dir(settings.text(rows::kDataDir)));
@@ -150,6 +146,7 @@ Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) 
   O3_ASSIGN(const govern::KeyStore::Opened keys, open_keys(settings, clock));
 
   RuntimeOptions runtime;
+  runtime.device = settings.text(rows::kDevice);
   runtime.threads = static_cast<int>(settings.integer(rows::kThreads));
   O3_ASSIGN(const auto backend, make_backend(runtime));
   O3_ASSIGN(const LoadedModel loaded, load_model_file(named.path, *backend, load_options(runtime)));
@@ -161,7 +158,7 @@ Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) 
   govern::UnlimitedQuota quota;
   govern::NoAudit audit;
   const api::ServerParts parts{clock, *engine, registry, keys.store, page_token, quota, audit};
-  O3_ASSIGN(const auto model, served(named, loaded, clock));
+  O3_ASSIGN(const auto model, served(named, loaded, engine->instance({}), clock));
   O3_ASSIGN(const auto server,
             api::Server::create(api::ServerOptions::from(settings), parts, {model}));
 

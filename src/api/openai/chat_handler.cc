@@ -45,7 +45,7 @@ engine::Request engine_request(Services& services, const Permit& permit, const C
                    .top_p = call.request.top_p,
                    .seed = call.request.seed ? *call.request.seed : random_seed()},
       .max_new_tokens = prompt.max_new_tokens,
-      .stop_tokens = call.model->stop_tokens,
+      .stop_tokens = call.request.ignore_eos ? std::vector<Token>{} : call.model->stop_tokens,
       .constraint = {}};
   if (call.request.format == AnswerFormat::kJsonObject) work.constraint = call.model->json_object;
   return {.id = RequestId{services.next_request.fetch_add(1)},

@@ -228,6 +228,9 @@ Result<void> ChatParser::stop(const Json& value, const std::string& path) {
 }
 
 Result<void> ChatParser::stops(const Json& root) {
+  if (const Json* value = member(root, "ignore_eos")) {
+    O3_ASSIGN(out_.ignore_eos, read_flag(*value, "ignore_eos"));
+  }
   const Json* value = member(root, "stop");
   if (value == nullptr) return {};
   if (!value->is_array()) return stop(*value, "stop");
@@ -252,6 +255,10 @@ Result<void> ChatParser::format(const Json& root) {
     return unsupported("response_format takes nothing beside type.", "response_format");
   }
   if (name == "json_object") out_.format = AnswerFormat::kJsonObject;
+  if (name == "json_object" && out_.ignore_eos) {
+    return invalid("ignore_eos cannot go with response_format json_object: nothing follows JSON.",
+                   "ignore_eos");
+  }
   return {};
 }
 

@@ -25,6 +25,7 @@ struct ChatRequest {
   int32_t top_k = 0;                        // 0: off
   std::optional<uint64_t> seed;
   std::vector<std::string> stop;  // at most 4, none empty
+  bool ignore_eos = false;        // goes on behind the end of the text; never with kJsonObject
   AnswerFormat format = AnswerFormat::kText;
   bool stream = false;
   bool include_usage = false;

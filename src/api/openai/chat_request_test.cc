@@ -46,7 +46,7 @@ TEST(ChatRequest, DefaultsAreOpenAis) {
 TEST(ChatRequest, ReadsEveryHonouredField) {
   const ChatRequest request = accepted(
       body(R"("temperature":0,"top_p":0.5,"top_k":40,"seed":-3,"stop":["a","b"],"max_tokens":9,)"
-           R"("max_completion_tokens":5,"stream":true,"stream_options":{"include_usage":true},)"
+           R"("ignore_eos":false,"max_completion_tokens":5,"stream":true,"stream_options":{"include_usage":true},)"
            R"("response_format":{"type":"json_object"})"));
   EXPECT_EQ(request.temperature, 0.0F);
   EXPECT_EQ(request.top_p, 0.5F);
@@ -59,6 +59,7 @@ TEST(ChatRequest, ReadsEveryHonouredField) {
   EXPECT_EQ(accepted(body(R"("stop":"x")")).stop, std::vector<std::string>{"x"});
   EXPECT_EQ(accepted(body(R"("max_completion_tokens":5,"max_tokens":9)")).max_tokens, 5);
   EXPECT_EQ(accepted(body(R"("top_k":-1)")).top_k, 0);
+  EXPECT_TRUE(accepted(body(R"("ignore_eos":true)")).ignore_eos);
 }
 
 TEST(ChatRequest, NullMeansNotSet) {
@@ -144,6 +145,8 @@ TEST(ChatRequest, ValuesOutOfRangeNameTheirField) {
            Bad{R"("stop":["a",1])", "stop[1]"},
            Bad{R"("stop":["1","2","3","4","5"])", "stop"},
            Bad{R"("stop":{"a":1})", "stop"},
+           Bad{R"("ignore_eos":1)", "ignore_eos"},
+           Bad{R"("ignore_eos":true,"response_format":{"type":"json_object"})", "ignore_eos"},
            Bad{R"("stream":"true")", "stream"},
            Bad{R"("stream":1)", "stream"},
            Bad{R"("stream_options":{"include_usage":true})", "stream_options"},

@@ -31,6 +31,7 @@ constexpr std::array kRows{
     Row{"top_k", Treatment::kHonoured},
     Row{"seed", Treatment::kHonoured},
     Row{"stop", Treatment::kHonoured},
+    Row{"ignore_eos", Treatment::kHonoured},
     Row{"response_format", Treatment::kHonoured},
 
     Row{"user", Treatment::kIgnored},
@@ -51,7 +52,6 @@ constexpr std::array kRows{
     Row{"repeat_penalty", Treatment::kUnsupported, Harmless::kOne},
     Row{"min_p", Treatment::kUnsupported, Harmless::kZero},
     Row{"min_tokens", Treatment::kUnsupported, Harmless::kZero},
-    Row{"ignore_eos", Treatment::kUnsupported, Harmless::kFalse},
     Row{"stop_token_ids", Treatment::kUnsupported, Harmless::kEmpty},
     Row{"include_stop_str_in_output", Treatment::kUnsupported, Harmless::kFalse},
     Row{"tools", Treatment::kUnsupported},
