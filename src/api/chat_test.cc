@@ -474,7 +474,8 @@ TEST_F(ChatTest, EveryAcceptedRequestHasExactlyOneOutcome) {
     });
   }
   for (std::thread& client : clients) client.join();
-  // A client that left may have sent its request: only a server that is gone has read all there was.
+  // A client that left may have sent its request: only a server that is gone has read all there
+  // was.
   server_->drain(std::chrono::seconds(5));
   server_.reset();
   EXPECT_EQ(engine_.running(), 0U);

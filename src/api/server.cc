@@ -136,7 +136,8 @@ Result<std::unique_ptr<Server>> Server::create(const ServerOptions& options,
                    "no_auth");
   }
   auto state = std::make_unique<State>(options, parts, std::move(models), std::move(http_server));
-  if (options.no_auth) log::warn("no API key is asked for (--no-auth): every local user may use this server");
+  if (options.no_auth)
+    log::warn("no API key is asked for (--no-auth): every local user may use this server");
   const Front& front = state->front;
   state->http->start(
       [&front](const http::RequestHead& head) { return front.judge(head); },

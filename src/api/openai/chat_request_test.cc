@@ -44,10 +44,10 @@ TEST(ChatRequest, DefaultsAreOpenAis) {
 }
 
 TEST(ChatRequest, ReadsEveryHonouredField) {
-  const ChatRequest request = accepted(
-      body(R"("temperature":0,"top_p":0.5,"top_k":40,"seed":-3,"stop":["a","b"],"max_tokens":9,)"
-           R"("ignore_eos":false,"max_completion_tokens":5,"stream":true,"stream_options":{"include_usage":true},)"
-           R"("response_format":{"type":"json_object"})"));
+  const ChatRequest request = accepted(body(
+      R"("temperature":0,"top_p":0.5,"top_k":40,"seed":-3,"stop":["a","b"],"max_tokens":9,)"
+      R"("ignore_eos":false,"max_completion_tokens":5,"stream":true,"stream_options":{"include_usage":true},)"
+      R"("response_format":{"type":"json_object"})"));
   EXPECT_EQ(request.temperature, 0.0F);
   EXPECT_EQ(request.top_p, 0.5F);
   EXPECT_EQ(request.top_k, 40);
