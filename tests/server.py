@@ -26,7 +26,8 @@ class Server:
     """A context manager; on leaving, the process is gone."""
 
     def __init__(self, data_dir: pathlib.Path, *options: str, model: str | None = None,
-                 host: str = "127.0.0.1", port: int | None = None):
+                 host: str = "127.0.0.1", port: int | None = None,
+                 environment: dict | None = None):
         self.data_dir = data_dir
         self.host = host
         self.port = port or free_port()
@@ -34,6 +35,7 @@ class Server:
         self.command = [locate.program(), "serve", "--model", f"{locate.MODEL_NAME}={path}",
                         "--host", host, "--port", str(self.port), "--data-dir", str(data_dir),
                         *options]
+        self.environment = environment  # None: that of the tests
         data_dir.mkdir(parents=True, exist_ok=True)
         self._log = data_dir.parent / f"{data_dir.name}-{self.port}.log"
         self.process: subprocess.Popen | None = None
@@ -50,7 +52,7 @@ class Server:
         """Starts the process without waiting for it to serve."""
         with open(self._log, "wb") as log:
             self.process = subprocess.Popen(self.command, stdout=log, stderr=subprocess.STDOUT,
-                                            stdin=subprocess.DEVNULL)
+                                            stdin=subprocess.DEVNULL, env=self.environment)
         return self
 
     def start(self) -> "Server":

@@ -3,9 +3,14 @@
 import hashlib
 import http.client
 import json
+import pathlib
+import re
+import signal
 import socket
 import stat
 import time
+
+import pytest
 
 import locate
 from server import KEY, LINK, Server
@@ -102,8 +107,9 @@ def test_no_auth_serves_without_keys_on_loopback_and_says_so(tmp_path):
 
 def test_no_auth_is_refused_off_loopback(tmp_path):
     code, output = launched(Server(tmp_path / "data", "--no-auth", host="0.0.0.0"))
-    assert code in (2, 3), output
+    assert code == 2, output
     assert "error:" in output and "loopback" in output and "0.0.0.0" in output
+    assert not (tmp_path / "data").joinpath("keys.json").exists()
 
 
 def test_port_in_use(tmp_path):
@@ -114,6 +120,12 @@ def test_port_in_use(tmp_path):
         code, output = launched(Server(tmp_path / "data", port=port))
     assert code == 4, output
     assert "error:" in output and str(port) in output and "--port" in output
+    # What is made once is shown, even if the start fails behind it.
+    key = KEY.search(output).group(0)
+    with Server(tmp_path / "data") as server:
+        assert KEY.search(server.output) is None
+        assert server.request("GET", "/v1/models", key=key)[0] == 200
+        assert server.stop() == 0
 
 
 def test_missing_model(tmp_path):
@@ -121,6 +133,52 @@ def test_missing_model(tmp_path):
     code, output = launched(Server(tmp_path / "data", model="/no/such/model.gguf"))
     assert code == 3, output
     assert "error:" in output and "/no/such/model.gguf" in output
+    assert not (tmp_path / "data/keys.json").exists()
+
+
+@pytest.mark.parametrize("options", [
+    ["--port", "99999"], ["--memory", "1XB"], ["--log-level", "loud"], ["--device", "abacus"],
+    ["--max-running", "0"], ["--model", "=x"], ["--no-such-option"]], ids=" ".join)
+def test_wrong_usage_is_told_from_bad_input(tmp_path, options):
+    code, output = launched(Server(tmp_path / "data", *options))
+    assert code == 2, output
+    assert options[0].lstrip("-").replace("-", "_")[:5] in output.replace("-", "_"), output
+
+
+def test_a_bare_path_names_the_model_after_its_file(tmp_path):
+    path = pathlib.Path(locate.model())
+    server = Server(tmp_path / "data")
+    server.command[server.command.index("--model") + 1] = str(path)
+    with server:
+        assert json.loads(server.request("GET", "/v1/models", key=server.key)[2])["data"][0]["id"] == path.stem
+        assert server.stop() == 0
+
+
+def test_the_browser_is_started_free_of_the_server(tmp_path):
+    """It inherits neither the listening socket nor blocked signals, and its page is tidied away."""
+    told = tmp_path / "told"
+    stub = tmp_path / "bin/xdg-open"
+    stub.parent.mkdir()
+    stub.write_text(f"#!/bin/sh\n{{ cat \"$1\"; grep SigBlk /proc/self/status; ls -l /proc/$$/fd; }} >{told}.new\n"
+                    f"mv {told}.new {told}\nexec sleep 60\n")
+    stub.chmod(0o755)
+    environment = {"PATH": f"{stub.parent}:/usr/bin:/bin", "DISPLAY": ":9", "TMPDIR": str(tmp_path),
+                   "HOME": str(tmp_path)}
+    with Server(tmp_path / "data", "--open", environment=environment) as server:
+        end = time.monotonic() + 10
+        while not told.exists():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        text = told.read_text()
+        assert server.link in text
+        blocked = int(re.search(r"SigBlk:\s+([0-9a-f]+)", text).group(1), 16)
+        assert blocked & (1 << signal.SIGINT - 1 | 1 << signal.SIGTERM - 1) == 0
+        assert "socket:" not in text
+        assert len(list(tmp_path.glob("o3-*.html"))) == 1
+        assert server.stop() == 0
+    assert list(tmp_path.glob("o3-*.html")) == []
+    with Server(tmp_path / "data", port=server.port) as again:  # while the stub still runs
+        assert again.stop() == 0
 
 
 def test_a_file_that_is_no_model(tmp_path):

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // o3 bench: how fast a model runs on this machine.
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include "app/command.h"
+#include "app/interrupt.h"
 #include "app/loaded_model.h"
 #include "app/runtime_options.h"
 #include "base/clock.h"
@@ -33,14 +35,18 @@ void print(const eval::SpeedSetup& setup, const eval::SpeedOptions& options,
 }
 
 Result<void> bench(const BenchOptions& options) {
+  Interrupt interrupt;  // before the first thread
   const SystemClock clock;
   O3_ASSIGN(const auto backend, make_backend(options.runtime));
   const model::LoadOptions load = load_options(options.runtime);
   O3_ASSIGN(const LoadedModel loaded, load_model_file(options.runtime.model, *backend, load));
   eval::SpeedOptions speed = options.speed;
   speed.compute = load.compute;
+  std::atomic<bool> stopped{false};
+  const auto stopping = interrupt.handle([&stopped] { stopped = true; });
   O3_ASSIGN(const eval::SpeedResult result,
-            eval::measure_speed(*loaded.model, *backend, clock, speed, [] { return true; }));
+            eval::measure_speed(*loaded.model, *backend, clock, speed,
+                                [&stopped] { return !stopped.load(); }));
   const eval::SpeedSetup setup{
       .threads = backend->threads().size(),
       .isa = std::string(device::cpu::isa_name(backend->isa())),

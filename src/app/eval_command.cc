@@ -2,6 +2,7 @@
 // o3 eval: quality of a model on data.
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "app/command.h"
+#include "app/interrupt.h"
 #include "app/loaded_model.h"
 #include "app/runtime_options.h"
 #include "eval/perplexity.h"
@@ -41,23 +43,19 @@ Result<std::string> read_text(const std::string& path) {
   return text;
 }
 
-// One line, redrawn, when a person looks.
-eval::PerplexityProgress progress_bar() {
-  if (isatty(STDERR_FILENO) == 0)
-    return [](const eval::PerplexityResult&, int64_t) { return true; };
-  return [](const eval::PerplexityResult& so_far, int64_t windows) {
-    constexpr int kWidth = 40;
-    const int filled = static_cast<int>(so_far.windows * kWidth / windows);
-    std::fprintf(stderr, "\r[%.*s%.*s] %lld/%lld windows, ppl %.4f ", filled,
-                 "########################################", kWidth - filled,
-                 "........................................", static_cast<long long>(so_far.windows),
-                 static_cast<long long>(windows), so_far.ppl);
-    if (so_far.windows == windows) std::fprintf(stderr, "\n");
-    return true;
-  };
+// One line, redrawn, when a person looks; on standard error, so that the result stands alone.
+void draw_progress(const eval::PerplexityResult& so_far, int64_t windows) {
+  constexpr int kWidth = 40;
+  const int filled = static_cast<int>(so_far.windows * kWidth / windows);
+  std::fprintf(stderr, "\r[%.*s%.*s] %lld/%lld windows, ppl %.4f ", filled,
+               "########################################", kWidth - filled,
+               "........................................", static_cast<long long>(so_far.windows),
+               static_cast<long long>(windows), so_far.ppl);
+  if (so_far.windows == windows) std::fprintf(stderr, "\n");
 }
 
 Result<void> evaluate(const PplOptions& options) {
+  Interrupt interrupt;  // before the first thread
   O3_ASSIGN(const std::string text, read_text(options.data));
   O3_ASSIGN(const auto backend, make_backend(options.runtime));
   const model::LoadOptions load = load_options(options.runtime);
@@ -66,9 +64,16 @@ Result<void> evaluate(const PplOptions& options) {
   eval::PerplexityOptions perplexity = options.perplexity;
   perplexity.compute = load.compute;
   perplexity.bos = options.bos == "replace" ? eval::WindowBos::kReplace : eval::WindowBos::kNone;
+  std::atomic<bool> stopped{false};
+  const auto stopping = interrupt.handle([&stopped] { stopped = true; });
+  const bool watched = isatty(STDOUT_FILENO) != 0;
+  const auto progress = [&stopped, watched](const eval::PerplexityResult& so_far, int64_t windows) {
+    if (watched) draw_progress(so_far, windows);
+    return !stopped.load();
+  };
   O3_ASSIGN(const eval::PerplexityResult result,
             eval::perplexity(*loaded.model, *backend, tokens, loaded.tokenizer->bos(), perplexity,
-                             progress_bar()));
+                             progress));
   if (options.json) {
     std::printf("%s\n", eval::to_json(perplexity, result).dump().c_str());
   } else {
@@ -99,6 +104,9 @@ void add_ppl(CLI::App& parent, Action& action) {
   command->add_flag("--json", options->json, "One JSON object on standard output");
   add_runtime_options(*command, options->runtime);
   command->callback([options, &action] {
+    if (options->perplexity.skip > options->perplexity.window - 2) {
+      throw CLI::ValidationError("--skip", "at most --window - 2, or nothing is scored");
+    }
     action = [options] {
       const Result<void> done = evaluate(*options);
       return done.ok() ? ExitCode::kOk : report(done.error());

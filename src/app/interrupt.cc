@@ -4,6 +4,9 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <utility>
+
 #include "app/exit_code.h"
 
 namespace o3::app {
@@ -19,36 +22,39 @@ sigset_t termination_signals() {
 
 }  // namespace
 
-void block_termination_signals() {
+Interrupt::Interrupt() {
   const sigset_t set = termination_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  waiter_ = std::thread([this] { wait(); });
 }
 
-int wait_for_termination() {
-  const sigset_t set = termination_signals();
-  int signal = 0;
-  sigwait(&set, &signal);
-  return signal;
-}
-
-InterruptGuard::InterruptGuard(std::function<void()> on_signal) {
-  waiter_ = std::thread([this, action = std::move(on_signal)] {
-    bool seen = false;
-    while (true) {
-      wait_for_termination();
-      if (stopping_.load()) return;
-      if (seen) _exit(static_cast<int>(ExitCode::kInterrupted));
-      seen = true;
-      action();
-    }
-  });
-}
-
-InterruptGuard::~InterruptGuard() {
-  stopping_.store(true);
+Interrupt::~Interrupt() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
   // To that thread only; it is blocked there and ends the wait.
   pthread_kill(waiter_.native_handle(), SIGINT);
   waiter_.join();
+}
+
+void Interrupt::set(std::function<void()> action) {
+  const std::lock_guard lock(mutex_);
+  action_ = std::move(action);
+}
+
+void Interrupt::wait() {
+  const sigset_t set = termination_signals();
+  bool seen = false;
+  while (true) {
+    int signal = 0;
+    sigwait(&set, &signal);
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    if (seen || !action_) _exit(static_cast<int>(ExitCode::kInterrupted));
+    seen = true;
+    action_();
+  }
 }
 
 }  // namespace o3::app

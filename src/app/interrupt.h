@@ -1,33 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
-#include <csignal>
 #include <functional>
-#include <initializer_list>
+#include <mutex>
 #include <thread>
 
 namespace o3::app {
 
-// Blocks SIGINT and SIGTERM in the calling thread and those it starts afterwards. Call it before
-// the first thread, so that only a waiter sees them.
-void block_termination_signals();
-
-// Waits for SIGINT or SIGTERM and returns it. Any one thread, after block_termination_signals().
-int wait_for_termination();
-
-// After block_termination_signals(). While it lives, the first SIGINT or SIGTERM calls `on_signal`
-// on a thread of its own (so it may lock and allocate); a second one ends the process at once with
-// exit code 130.
-class InterruptGuard {
+// SIGINT and SIGTERM of this process, for as long as it lives. Make it before any other thread: it
+// blocks both signals in the calling thread and those started afterwards, so that only its own
+// thread sees them.
+//
+// The first signal calls the handler, on that thread, which may lock and allocate; without a
+// handler, and at a second signal, the process ends at once with exit code 130.
+class Interrupt {
  public:
-  explicit InterruptGuard(std::function<void()> on_signal);
-  ~InterruptGuard();
-  InterruptGuard(const InterruptGuard&) = delete;
-  InterruptGuard& operator=(const InterruptGuard&) = delete;
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  // While it lives, its action is the handler; once it is gone, the action runs no more.
+  class Handler {
+   public:
+    explicit Handler(Interrupt& owner) : owner_(owner) {}
+    ~Handler() { owner_.set(nullptr); }
+    Handler(const Handler&) = delete;
+    Handler& operator=(const Handler&) = delete;
+
+   private:
+    Interrupt& owner_;
+  };
+  [[nodiscard]] Handler handle(std::function<void()> action) {
+    set(std::move(action));
+    return Handler(*this);
+  }
 
  private:
-  std::atomic<bool> stopping_{false};
+  void set(std::function<void()> action);
+  void wait();
+
+  std::mutex mutex_;  // guards what follows; held while the action runs
+  std::function<void()> action_;
+  bool stopping_ = false;
   std::thread waiter_;
 };
 

@@ -46,11 +46,10 @@ std::string token_text(const text::Tokenizer& tokenizer, std::optional<Token> to
   return token.has_value() ? std::string(tokenizer.bytes(*token, true)) : std::string();
 }
 
-// Null when the file has none.
 Result<std::shared_ptr<const text::ChatTemplate>> chat_template(const artifact::GgufFile& file) {
   constexpr std::string_view kKey = "tokenizer.chat_template";
   O3_ASSIGN(const auto source, file.optional<std::string_view>(kKey));
-  if (!source.has_value()) return std::shared_ptr<const text::ChatTemplate>();
+  if (!source.has_value()) return unsupported("the model has no chat template");
   auto parsed = text::ChatTemplate::parse(*source);
   if (!parsed.ok()) {
     Error error = std::move(parsed).error();
@@ -69,7 +68,12 @@ Result<LoadedModel> load_model_file(const std::filesystem::path& path, device::B
   auto file = std::make_shared<const artifact::GgufFile>(std::move(opened));
   LoadedModel loaded;
   O3_ASSIGN(loaded.tokenizer, load_gguf_tokenizer(*file));
-  O3_ASSIGN(loaded.chat_template, chat_template(*file));
+  auto chat = chat_template(*file);
+  if (chat.ok()) {
+    loaded.chat_template = *std::move(chat);
+  } else {
+    loaded.no_template = std::move(chat).error();  // only those who chat need to know
+  }
   O3_ASSIGN(loaded.stop_tokens, stop_tokens(*file, *loaded.tokenizer));
   loaded.template_variables["bos_token"] = token_text(*loaded.tokenizer, loaded.tokenizer->bos());
   loaded.template_variables["eos_token"] = token_text(*loaded.tokenizer, loaded.tokenizer->eos());
@@ -85,7 +89,7 @@ Result<LoadedModel> load_model_file(const std::filesystem::path& path, device::B
 Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded,
                                                std::vector<text::ChatMessage> messages,
                                                const Clock& clock) {
-  if (loaded.chat_template == nullptr) return unsupported("the model has no chat template");
+  if (loaded.chat_template == nullptr) return loaded.no_template;
   text::RenderInput input;
   input.messages = std::move(messages);
   input.variables = loaded.template_variables;

@@ -20,9 +20,11 @@ namespace o3::app {
 struct LoadedModel {
   std::shared_ptr<const model::Model> model;
   std::shared_ptr<const text::Tokenizer> tokenizer;
-  std::shared_ptr<const text::ChatTemplate> chat_template;  // null: the file has none
-  nlohmann::ordered_json template_variables;                // bos_token, eos_token
-  std::vector<Token> stop_tokens;                           // end of text, end of turn
+  // Null: the file has none, or one with a construct that this build lacks (`no_template` says it).
+  std::shared_ptr<const text::ChatTemplate> chat_template;
+  Error no_template;
+  nlohmann::ordered_json template_variables;  // bos_token, eos_token
+  std::vector<Token> stop_tokens;             // end of text, end of turn
 };
 
 // Errors name the file and what in it is wrong. The backend must outlive the model.
@@ -30,7 +32,7 @@ Result<LoadedModel> load_model_file(const std::filesystem::path& path, device::B
                                     const model::LoadOptions& options);
 
 // The conversation as the model's template writes it, up to where the answer begins.
-// kUnsupported: the model has no template. Any thread.
+// Without a template: `no_template`. Any thread.
 Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded,
                                                std::vector<text::ChatMessage> messages,
                                                const Clock& clock);

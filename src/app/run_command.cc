@@ -37,9 +37,6 @@ Result<std::vector<Token>> prompt_tokens(const RunOptions& options, const Loaded
   if (options.raw) {
     return text::with_bos(tokenizer, tokenizer.encode(options.prompt, text::SpecialTokens::kParse));
   }
-  if (loaded.chat_template == nullptr) {
-    return unsupported("the model has no chat template; use --raw to continue the prompt as text");
-  }
   O3_ASSIGN(const auto segments, render_chat(loaded, {{"user", options.prompt}}, clock));
   return text::with_bos(tokenizer, tokenizer.encode(segments));
 }
@@ -120,7 +117,7 @@ nlohmann::ordered_json to_json(const std::vector<Token>& prompt, const Answer& a
 }
 
 Result<void> run(const RunOptions& options) {
-  block_termination_signals();  // before the first thread
+  Interrupt interrupt;  // before the first thread
   SystemClock clock;
   O3_ASSIGN(const auto backend, make_backend(options.runtime));
   const model::LoadOptions load = load_options(options.runtime);
@@ -149,7 +146,7 @@ Result<void> run(const RunOptions& options) {
   auto sink = std::make_shared<BlockingSink>();
   O3_TRY(engine->submit(request, sink));
 
-  const InterruptGuard interrupt([&engine] { engine->cancel(RequestId{1}); });
+  const auto cancelling = interrupt.handle([&engine] { engine->cancel(RequestId{1}); });
   const Answer answer = collect(*sink, *loaded.tokenizer, clock, !options.json);
   if (answer.finish.error.has_value()) return *answer.finish.error;
   if (options.json) {

@@ -4,9 +4,11 @@
 #include <prometheus/registry.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,7 +40,8 @@ struct NamedPath {
   std::string path;
 };
 
-// NAME=PATH; one model for now, because the engine holds one instance.
+// NAME=PATH, or a path whose file's name is the model's; one model for now, because the engine
+// holds one instance.
 Result<NamedPath> model_to_serve(const config::Snapshot& settings) {
   const auto& models = settings.list(rows::kModels);
   if (models.empty()) return invalid("give a model to serve: --model NAME=PATH", "models");
@@ -48,8 +51,12 @@ Result<NamedPath> model_to_serve(const config::Snapshot& settings) {
   }
   const std::string& text = models.front();
   const size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    std::string name = std::filesystem::path(text).stem().string();
+    if (!name.empty()) return NamedPath{std::move(name), text};
+  }
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-    return invalid("--model takes NAME=PATH, not '" + text + "'", "models");
+    return invalid("--model takes NAME=PATH or PATH, not '" + text + "'", "models");
   }
   return NamedPath{text.substr(0, equals), text.substr(equals + 1)};
 }
@@ -78,11 +85,18 @@ Result<std::shared_ptr<const api::ServedModel>> served(const NamedPath& named,
   model->tokenizer = loaded.tokenizer;
   model->context = instance.context;
   model->stop_tokens = loaded.stop_tokens;
-  O3_ASSIGN(model->json_object, text::json_object_constraints(*loaded.tokenizer));
+  auto json_object = text::json_object_constraints(*loaded.tokenizer);
+  if (json_object.ok()) {
+    model->json_object = *std::move(json_object);
+  } else {
+    log::warn("no response_format json_object: {}", json_object.error().message);
+  }
   if (loaded.chat_template != nullptr) {
     model->render = [loaded, &clock](const std::vector<text::ChatMessage>& messages) {
       return render_chat(loaded, messages, clock);
     };
+  } else {
+    log::warn("no chat: {}", loaded.no_template.message);
   }
   return std::shared_ptr<const api::ServedModel>(std::move(model));
 }
@@ -103,6 +117,18 @@ std::string address_of(const std::string& host, uint16_t port) {
   return "http://" + name + ":" + std::to_string(port);
 }
 
+// Nothing when the keys were there before.
+void announce_key(const govern::KeyStore::Opened& keys, bool json) {
+  if (!keys.new_key.has_value()) return;
+  if (json) {
+    std::printf("%s\n", nlohmann::ordered_json{{"new_key", keys.new_key->reveal()}}.dump().c_str());
+  } else {
+    std::printf("API key (shown this once; kept as a digest in %s):\n  %s\n", keys.file.c_str(),
+                keys.new_key->reveal().c_str());
+  }
+  std::fflush(stdout);
+}
+
 void announce(const std::string& address, const std::string& page,
               const govern::KeyStore::Opened& keys, bool json) {
   if (json) {
@@ -111,23 +137,16 @@ void announce(const std::string& address, const std::string& page,
     std::printf("%s\n", line.dump().c_str());
   } else {
     std::printf("Serving %s/v1\n", address.c_str());
-    if (keys.new_key.has_value()) {
-      std::printf("API key (shown this once; kept as a digest in %s):\n  %s\n", keys.file.c_str(),
-                  keys.new_key->reveal().c_str());
-    }
+    announce_key(keys, json);
     std::printf("Chat page (link valid until this server stops):\n  %s\n", page.c_str());
   }
   std::fflush(stdout);
 }
 
-void serve_until_signal(api::Server& server, std::chrono::milliseconds drain_timeout) {
-  std::promise<void> signalled;
-  const InterruptGuard interrupt([&signalled] {
-    log::info("stopping: running answers finish first; a second signal ends at once");
-    signalled.set_value();
-  });
+void serve_until(std::future<void> signalled, api::Server& server,
+                 std::chrono::milliseconds drain_timeout) {
   server.set_ready(true);
-  signalled.get_future().wait();
+  signalled.wait();
   server.set_ready(false);
   server.drain(drain_timeout);
 }
@@ -135,7 +154,7 @@ void serve_until_signal(api::Server& server, std::chrono::milliseconds drain_tim
 }  // namespace
 
 Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) {
-  block_termination_signals();  // before the first thread
+  Interrupt interrupt;  // before the first thread; until there is a key to show, it ends at once
   if (!log::set_level(settings.text(rows::kLogLevel))) {
     return invalid(
         "log_level is debug, info, warn or error, not '" + settings.text(rows::kLogLevel) + "'",
@@ -143,7 +162,6 @@ Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) 
   }
   const SystemClock clock;
   O3_ASSIGN(const NamedPath named, model_to_serve(settings));
-  O3_ASSIGN(const govern::KeyStore::Opened keys, open_keys(settings, clock));
 
   RuntimeOptions runtime;
   runtime.device = settings.text(rows::kDevice);
@@ -154,22 +172,34 @@ Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) 
   engine::EngineMetrics metrics(registry);
   O3_ASSIGN(const auto engine, make_engine(settings, loaded, *backend, clock, metrics));
 
+  O3_ASSIGN(const auto model, served(named, loaded, engine->instance({}), clock));
   O3_ASSIGN(const govern::PageToken page_token, govern::PageToken::create());
+
+  std::promise<void> signalled;
+  const auto stopping = interrupt.handle([&signalled] {
+    log::info("stopping: running answers finish first; a second signal ends at once");
+    signalled.set_value();
+  });
+  O3_ASSIGN(const govern::KeyStore::Opened keys, open_keys(settings, clock));
   govern::UnlimitedQuota quota;
   govern::NoAudit audit;
   const api::ServerParts parts{clock, *engine, registry, keys.store, page_token, quota, audit};
-  O3_ASSIGN(const auto model, served(named, loaded, engine->instance({}), clock));
-  O3_ASSIGN(const auto server,
-            api::Server::create(api::ServerOptions::from(settings), parts, {model}));
+  auto server = api::Server::create(api::ServerOptions::from(settings), parts, {model});
+  if (!server.ok()) {
+    // The file is written: this is the only time that the key can be shown.
+    announce_key(keys, output.json);
+    return std::move(server).error();
+  }
 
   log::info("model {} ({}) on {}", named.name, loaded.model->config().architecture,
             backend->description());
   log::info("this build keeps no audit log and sets no limits per tenant");
-  const std::string address = address_of(settings.text(rows::kHost), server->port());
+  const std::string address = address_of(settings.text(rows::kHost), (*server)->port());
   const std::string page = address + "/#token=" + page_token.text().reveal();
   announce(address, page, keys, output.json);
-  if (output.open_page) open_in_browser(page);
-  serve_until_signal(*server, settings.millis(rows::kDrainTimeout));
+  std::optional<OpenedPage> opened;
+  if (output.open_page) opened.emplace(page);
+  serve_until(signalled.get_future(), **server, settings.millis(rows::kDrainTimeout));
   return {};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // o3 serve: the HTTP server. Its options are the rows of config/serve_settings.h.
-#include <cctype>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -72,6 +72,16 @@ Result<void> run(const ServeFlags& flags) {
   return serve(settings, {.open_page = flags.open_page, .json = flags.json});
 }
 
+// An error that names a setting is about how the command was called, wherever the value was
+// written.
+ExitCode report_serve(const Error& error) {
+  const bool about_setting = std::ranges::any_of(
+      config::serve::kRows, [&](const config::Setting& row) { return row.name == error.param; });
+  const ExitCode code = report(error);
+  const bool refused = error.code == Code::kInvalid || error.code == Code::kUnsupported;
+  return about_setting && refused ? ExitCode::kUsage : code;
+}
+
 }  // namespace
 
 void add_serve_command(CLI::App& app, Action& action) {
@@ -84,7 +94,7 @@ void add_serve_command(CLI::App& app, Action& action) {
   command->callback([flags, &action] {
     action = [flags] {
       const Result<void> done = run(*flags);
-      return done.ok() ? ExitCode::kOk : report(done.error());
+      return done.ok() ? ExitCode::kOk : report_serve(done.error());
     };
   });
 }
