@@ -63,10 +63,13 @@ std::optional<http::Response> Front::check(const http::RequestHead& head,
   return std::nullopt;
 }
 
+std::string Front::new_request_id() {
+  const auto id = govern::random_hex(12);
+  return "req_" + (id.ok() ? *id : std::string("0"));
+}
+
 http::Verdict Front::judge(const http::RequestHead& head) const {
   http::Verdict verdict;
-  const auto id = govern::random_hex(12);
-  verdict.request_id = "req_" + (id.ok() ? *id : std::string("0"));
   const Route* route = nullptr;
   verdict.refusal = check(head, route);
   if (verdict.refusal) return verdict;

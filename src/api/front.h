@@ -16,6 +16,7 @@ class Front {
 
   http::Verdict judge(const http::RequestHead& head) const;
   http::Response refuse(int status, std::string message) const;  // counted
+  static std::string new_request_id();
 
  private:
   std::optional<http::Response> check(const http::RequestHead& head, const Route*& route) const;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "api/testing/server_fixture.h"
@@ -121,9 +122,10 @@ TEST_F(HttpTest, ThePageCarriesItsSecurityFields) {
   EXPECT_EQ(page.field("Content-Type"), "text/html; charset=utf-8");
   const std::string policy = page.field("Content-Security-Policy");
   for (const char* part : {"default-src 'none'", "script-src 'self'", "base-uri 'none'",
-                           "frame-ancestors 'none'", "form-action 'none'"}) {
+                           "frame-ancestors 'none'", "form-action 'none'", "img-src 'self';"}) {
     EXPECT_NE(policy.find(part), std::string::npos) << policy;
   }
+  EXPECT_EQ(policy.find("data:"), std::string::npos) << "no file of the page needs one";
   EXPECT_EQ(page.field("X-Content-Type-Options"), "nosniff");
   EXPECT_EQ(page.field("Referrer-Policy"), "no-referrer");
   const std::string etag = page.field("ETag");
@@ -306,6 +308,53 @@ TEST_F(HttpTest, LimitsHeadsBodiesAndConnections) {
   EXPECT_EQ(ask(get("/livez", "")).status, 503);
   clients.clear();
   EXPECT_TRUE(engine_.wait([&] { return ask(get("/livez", "")).status == 200; }));
+}
+
+TEST_F(HttpTest, AnswersWithoutAHandlerHaveAnIdOfTheirOwn) {
+  options_.http.limits.header_bytes = 2048;
+  options_.http.limits.header_timeout = milliseconds(150);
+  options_.http.limits.max_connections = 8;
+  start();
+  std::string many = "GET / HTTP/1.1\r\nHost: localhost\r\n";
+  for (int i = 0; i < 100; ++i) many += "X: y\r\n";
+  std::set<std::string> ids;
+  const auto status_of = [&](const std::string& request) {
+    const RawResponse response = ask(request);
+    EXPECT_TRUE(ids.insert(response.field("X-Request-Id")).second) << "one id for two requests";
+    return response.status;
+  };
+  EXPECT_EQ(status_of("GET / HTTP/1.1\r\n\r\n"), 400);
+  EXPECT_EQ(status_of("GET / HTTP/1.1\r\nHost: a\nb: c\r\n\r\n"), 400);
+  EXPECT_EQ(status_of(std::string(5000, 'A')), 431);
+  EXPECT_EQ(status_of(many + "\r\n"), 431);
+  EXPECT_EQ(status_of("GET / HTTP/3.0\r\nHost: localhost\r\n\r\n"), 505);
+  EXPECT_EQ(status_of("GET / HT"), 408);
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 8; ++i) {
+    clients.push_back(std::make_unique<RawClient>(port()));
+    clients.back()->send(get("/livez", ""));
+    ASSERT_TRUE(clients.back()->response().has_value());
+  }
+  EXPECT_EQ(status_of(get("/livez", "")), 503);
+}
+
+TEST_F(HttpTest, AFewEmptyLinesMayComeBeforeARequest) {
+  start();
+  RawClient client(port());
+  client.send("\r\n" + get("/livez", "") + "\r\n\r");
+  EXPECT_EQ(client.response()->status, 200);
+  client.send("\n" + get("/livez", ""));
+  EXPECT_EQ(client.response()->status, 200);
+  std::string lines;
+  for (int i = 0; i < 30'000; ++i) lines += "\r\n";
+  EXPECT_EQ(ask(lines).status, 400);
+  RawClient slow(port());
+  for (int i = 0; i < 100 && slow.in().empty(); ++i) {
+    slow.send("\r\n");
+    slow.read_some(milliseconds(5));
+  }
+  ASSERT_FALSE(slow.in().empty()) << "lines that come one by one count as well";
+  EXPECT_EQ(slow.response()->status, 400);
 }
 
 TEST_F(HttpTest, BodiesAreReadOnlyWhenTheHeadIsInOrder) {

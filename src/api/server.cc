@@ -141,7 +141,8 @@ Result<std::unique_ptr<Server>> Server::create(const ServerOptions& options,
   const Front& front = state->front;
   state->http->start(
       [&front](const http::RequestHead& head) { return front.judge(head); },
-      [&front](int status, std::string text) { return front.refuse(status, std::move(text)); });
+      [&front](int status, std::string text) { return front.refuse(status, std::move(text)); },
+      &Front::new_request_id);
   return std::unique_ptr<Server>(new Server(std::move(state)));
 }
 

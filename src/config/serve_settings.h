@@ -47,7 +47,7 @@ inline constexpr Setting kDeterministic{
     Kind::kFlag,
     "false",
     {},
-    "the same request gives the same tokens whatever else is in the batch"};
+    "same tokens in any batch (the kernels of this build always are)"};
 inline constexpr Setting kMaxRunning{
     "max_running", Kind::kInt, "64", {1, 4096}, "sequences in one step"};
 inline constexpr Setting kMaxWaiting{"max_waiting",

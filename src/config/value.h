@@ -24,7 +24,8 @@ Result<Value> parse_value(const Setting& setting, std::string_view text);
 // Checks the number of items (kList only; other kinds are checked by parse_value).
 Result<void> check_count(const Setting& setting, size_t items);
 
-// "1..65535", "at least 1ms", "true or false": the allowed values, for messages and help.
+// "a whole number in 1..65535", "a time in 1ms..1h with its unit (ms, s, m, h)", "true or false":
+// the allowed values, for messages and help.
 std::string allowed(const Setting& setting);
 
 // The value in a form parse_value takes back; "(secret)" for secret rows.

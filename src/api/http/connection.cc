@@ -18,6 +18,8 @@ namespace beast_http = boost::beast::http;
 // A client may send its next request before it has the answer; what goes beyond this waits in the
 // kernel.
 constexpr size_t kPipelineBytes = 64 << 10;
+// RFC 9112 section 2.2 lets a client send an empty line too many.
+constexpr size_t kEmptyLines = 16;
 constexpr size_t kSwallowBytes = 1 << 20;
 // The frame of one chunk (its size line, extensions, trailer), which the parser needs in one piece.
 constexpr size_t kChunkFrameBytes = 16 << 10;
@@ -36,6 +38,12 @@ RequestHead native(const beast_http::request_header<>& header) {
     head.fields.emplace_back(view(field.name_string()), view(field.value()));
   }
   return head;
+}
+
+int status_of(const Error& head_error) {
+  if (head_error.code == Code::kTooLong) return 431;
+  if (head_error.code != Code::kUnsupported) return 400;
+  return head_error.message.find("HTTP/1.1 and") != std::string::npos ? 505 : 501;
 }
 
 }  // namespace
@@ -96,9 +104,20 @@ void Connection::advance() {
   if (state_ == State::kBody) take_body();
 }
 
+// False: more of them than anyone sends by mistake.
+bool Connection::skip_empty_lines() {
+  size_t end = 0;
+  while (in_.compare(end, 2, "\r\n") == 0 && ++empty_lines_ <= kEmptyLines) end += 2;
+  in_.erase(0, end);
+  return empty_lines_ <= kEmptyLines;
+}
+
 // True if a head was taken from in_; the state has changed then.
 bool Connection::take_head() {
-  while (in_.starts_with("\r\n")) in_.erase(0, 2);  // RFC 9112 section 2.2
+  if (!skip_empty_lines()) {
+    refuse(400, "Too many empty lines before the request.");
+    return true;
+  }
   if (in_.empty()) return false;
   const size_t from = scanned_ < 3 ? 0 : scanned_ - 3;
   const size_t end = in_.find("\r\n\r\n", from);
@@ -121,11 +140,9 @@ bool Connection::take_head() {
 
 void Connection::accept_head(std::string_view head) {
   busy(true);
+  request_id_ = group_.shared.new_id();
   if (auto checked = check_head(head); !checked.ok()) {
-    const bool version = checked.error().message.find("HTTP/1.1 and") != std::string::npos;
-    const int other = version ? 505 : 501;
-    return refuse(checked.error().code == Code::kUnsupported ? other : 400,
-                  checked.error().message);
+    return refuse(status_of(checked.error()), checked.error().message);
   }
   parser_.emplace();
   parser_->header_limit(static_cast<uint32_t>(head.size()));
@@ -148,8 +165,7 @@ void Connection::accept_head(std::string_view head) {
   auto turn = std::make_shared<Turn>(shared_from_this(), group_, turn_);
   turn->head = std::move(native_head);
   turn->started = group_.io.clock().monotonic();
-  turn->request_id = std::move(verdict.request_id);
-  request_id_ = turn->request_id;
+  turn->request_id = request_id_;
   if (verdict.refusal) {
     // What follows a head that was refused is not looked at: only closing tells where it ends.
     close_after_ = close_after_ || turn->head.has_body;
@@ -219,6 +235,7 @@ void Connection::refuse(int status, std::string message) {
   close_after_ = true;
   if (incoming_) incoming_->answered();
   incoming_.reset();
+  if (request_id_.empty()) request_id_ = group_.shared.new_id();  // no head was taken
   write_answer(group_.shared.refuse(status, std::move(message)), head_only_);
 }
 

@@ -33,6 +33,7 @@ struct Shared {
   Limits limits;
   Judge judge;
   Refuse refuse;
+  NewRequestId new_id;
   BodyBudget budget;
   std::atomic<int64_t> connections{0};
   std::atomic<int64_t> turns{0};      // requests between their head and the end of their answer
@@ -100,6 +101,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void on_read(size_t bytes);
   void on_peer_gone(bool clean_end);
   void advance();
+  bool skip_empty_lines();
   bool take_head();
   void accept_head(std::string_view head);
   void expect_body(size_t most);
@@ -130,6 +132,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool reading_ = false;
   bool peer_ended_ = false;  // it sends no more
   std::string in_;           // read, not yet parsed
+  size_t empty_lines_ = 0;   // before the request's head
   size_t scanned_ = 0;       // bytes of in_ known not to hold the end of the head
   size_t swallowed_ = 0;     // while lingering
   std::optional<Parser> parser_;

@@ -38,7 +38,7 @@ void Connection::write_answer(Response response, bool head_only) {
   deadline_ = Nanoseconds::max();
   answered_ = true;
   if (response.close || group_.shared.draining.load()) close_after_ = true;
-  if (!request_id_.empty()) response.fields.emplace_back("X-Request-Id", request_id_);
+  response.fields.emplace_back(kRequestIdField, request_id_);
   const std::string head =
       render_head(response, Framing::kLength, !close_after_, group_.date_now());
   queue(head);
@@ -50,7 +50,7 @@ void Connection::begin_stream(uint64_t turn, const Response& head) {
   streaming_ = true;
   if (http10_ || group_.shared.draining.load()) close_after_ = true;
   Response with_id = head;
-  with_id.fields.emplace_back("X-Request-Id", request_id_);
+  with_id.fields.emplace_back(kRequestIdField, request_id_);
   const Framing framing = http10_ ? Framing::kToClose : Framing::kChunked;
   queue(render_head(with_id, framing, !close_after_, group_.date_now()));
 }
@@ -129,6 +129,7 @@ void Connection::next_turn() {
   state_ = State::kHead;
   streaming_ = answered_ = close_after_ = head_only_ = http10_ = false;
   request_id_.clear();
+  empty_lines_ = 0;
   parser_.reset();
   current_.reset();
   if (in_.empty()) recycle(in_);

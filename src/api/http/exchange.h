@@ -48,7 +48,6 @@ using Handler = std::function<void(std::shared_ptr<Exchange>)>;
 // What to do with a request whose head has arrived: refuse it before its body is read, or read at
 // most body_limit bytes and call the handler (on the io thread; it must not block).
 struct Verdict {
-  std::string request_id;
   std::optional<Response> refusal;
   size_t body_limit = 0;
   Handler handler;
@@ -57,5 +56,7 @@ using Judge = std::function<Verdict(const RequestHead&)>;
 
 // Answers the http layer gives by itself: what is wrong with a request that no handler sees.
 using Refuse = std::function<Response(int status, std::string message)>;
+// What X-Request-Id says: another text each time.
+using NewRequestId = std::function<std::string()>;
 
 }  // namespace o3::api::http

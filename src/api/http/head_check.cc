@@ -124,7 +124,7 @@ Result<void> check_head(std::string_view head) {
     } else {
       O3_TRY(check_field(line, singles));
     }
-    if (++lines > kMaxFields + 1) return invalid("More than 100 header fields.");
+    if (++lines > kMaxFields + 1) return Error{Code::kTooLong, "More than 100 header fields.", {}};
   }
   if (lines == 0) return invalid("The request line is missing.");
   if (!head.empty()) return invalid("Text follows the request's head.");

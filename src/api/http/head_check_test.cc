@@ -80,7 +80,9 @@ TEST(HeadCheck, RefusesWhatTwoReadersCouldUnderstandDifferently) {
   }
   std::string many;
   for (int i = 0; i < 100; ++i) many += "X: y\r\n";
-  EXPECT_FALSE(check_head(with(many)).ok());
+  const auto refused = check_head(with(many));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kTooLong);
 }
 
 TEST(Message, FieldsAreFoundWhateverTheirCase) {

@@ -44,6 +44,7 @@ struct HttpServer::State {
       : shared{.limits = options.limits,
                .judge = {},
                .refuse = {},
+               .new_id = {},
                .budget = BodyBudget(options.limits.body_bytes_total)} {
     for (size_t i = 0; i < options.io_threads; ++i) {
       threads.push_back(std::make_unique<IoThread>(i, clock));
@@ -99,23 +100,23 @@ void HttpServer::State::on_accept(Group& group, boost::system::error_code error,
   if (!acceptor->is_open()) return;
   if (error) {
     // Out of descriptors or memory: accepting again at once would only spin.
-    log::warn("accept: {}", error.message());
     pause->expires_after(kAcceptPause);
     pause->async_wait([this](boost::system::error_code stopped) {
       if (!stopped && acceptor->is_open()) accept();
     });
-    return;
+    return log::warn("accept: {}", error.message());
   }
+  accept();  // first, so that nothing this connection does can stop the next
   socket.set_option(tcp::no_delay(true), error);
   if (shared.connections.load() >= static_cast<int64_t>(shared.limits.max_connections)) {
-    turn_away(socket, shared.refuse(503, "The server has too many connections; try again."),
-              groups.front()->date_now());
+    http::Response full = shared.refuse(503, "The server has too many connections; try again.");
+    full.fields.emplace_back(kRequestIdField, shared.new_id());
+    turn_away(socket, full, groups.front()->date_now());
   } else {
     group.io.post([&group, held = std::make_shared<Socket>(std::move(socket))] {
       group.adopt(std::move(*held));
     });
   }
-  accept();
 }
 
 void HttpServer::State::on_all(void (Group::*work)()) {
@@ -145,10 +146,11 @@ Result<std::unique_ptr<HttpServer>> HttpServer::create(const HttpOptions& option
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(state)));
 }
 
-void HttpServer::start(Judge judge, Refuse refuse) {
+void HttpServer::start(Judge judge, Refuse refuse, NewRequestId new_id) {
   O3_CHECK(!state_->started, "started twice");
   state_->shared.judge = std::move(judge);
   state_->shared.refuse = std::move(refuse);
+  state_->shared.new_id = std::move(new_id);
   state_->started = true;
   for (const auto& group : state_->groups) {
     group->io.on_tick([group = group.get()](Nanoseconds now) { group->tick(now); });

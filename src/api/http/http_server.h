@@ -27,9 +27,9 @@ class HttpServer {
   static Result<std::unique_ptr<HttpServer>> create(const HttpOptions& options, const Clock& clock);
   ~HttpServer();  // stop()
 
-  // The judge sees every head; refuse words the answers this layer gives by itself. Both are called
-  // on any io thread.
-  void start(Judge judge, Refuse refuse);
+  // The judge sees every head; refuse words the answers this layer gives by itself; every answer
+  // has an id of new_id. All are called on any io thread.
+  void start(Judge judge, Refuse refuse, NewRequestId new_id);
 
   uint16_t port() const noexcept;
   bool loopback() const noexcept;  // bound to an address that other machines cannot reach

@@ -38,27 +38,32 @@ void IoThread::on_tick(std::function<void(Nanoseconds)> callback) {
   tickers_.push_back(std::move(callback));
 }
 
+// A library's exception ends one callback, not the connections of this thread. True: none came.
+template <class Work>
+bool IoThread::contain(const Work& work) {
+  try {
+    work();
+    return true;
+  } catch (const std::exception& error) {
+    log::error("io thread {}: {}", index_, error.what());
+    return false;
+  }
+}
+
 void IoThread::tick() {
   loop_->timer.expires_after(kTick);
   loop_->timer.async_wait([this](boost::system::error_code error) {
     if (error) return;
+    tick();  // first, so that nothing a ticker does can stop the clock
     const Nanoseconds now = clock_.monotonic();
-    for (const auto& ticker : tickers_) ticker(now);
-    tick();
+    for (const auto& ticker : tickers_) contain([&] { ticker(now); });
   });
 }
 
 void IoThread::start() {
   tick();
   loop_->thread = std::thread([this] {
-    while (true) {
-      try {
-        loop_->context.run();
-        return;
-      } catch (const std::exception& error) {
-        // A library's exception ends one callback, not the connections of this thread.
-        log::error("io thread {}: {}", index_, error.what());
-      }
+    while (!contain([this] { loop_->context.run(); })) {
     }
   });
 }

@@ -35,6 +35,8 @@ class IoThread {
 
  private:
   struct Loop;
+  template <class Work>
+  bool contain(const Work& work);
   void tick();
 
   const size_t index_;

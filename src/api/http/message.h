@@ -11,6 +11,8 @@
 
 namespace o3::api::http {
 
+inline constexpr std::string_view kRequestIdField = "X-Request-Id";
+
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
 // A head that passed check_head(). Routing, authentication and handlers all read this one object,

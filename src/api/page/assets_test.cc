@@ -58,7 +58,7 @@ TEST(PageAssets, NeedNothingThePolicyForbids) {
   for (const Asset& asset : page_assets()) {
     for (const std::string_view forbidden :
          {" style=\"", "<style", " onclick=", " onload=", "innerHTML", "outerHTML", "eval(",
-          "insertAdjacentHTML", "document.write"}) {
+          "insertAdjacentHTML", "document.write", "data:image", "url("}) {
       EXPECT_EQ(asset.bytes.find(forbidden), std::string_view::npos)
           << asset.path << " holds " << forbidden;
     }

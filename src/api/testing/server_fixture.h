@@ -87,7 +87,14 @@ class ServerFixture : public ::testing::Test {
     EXPECT_TRUE(client.send(request));
     auto response = client.response();
     EXPECT_TRUE(response.has_value()) << "no answer to: " << request.substr(0, 200);
+    if (response) {
+      EXPECT_TRUE(has_id(*response)) << response->head;
+    }
     return response.value_or(RawResponse{});
+  }
+  static bool has_id(const RawResponse& response) {
+    const std::string id = response.field("X-Request-Id");
+    return id.starts_with("req_") && id.size() > 12;
   }
   std::string metrics() { return prometheus::TextSerializer().Serialize(registry_.Collect()); }
   // The value of one series, -1 if there is none.
