@@ -80,7 +80,8 @@ Result<Permit> Gate::permit_for(const Admission& admission, const govern::Resour
     return Error{Code::kDenied, decision.reason, {}};
   }
   O3_ASSIGN(permit.quota, parts_.quota.reserve(principal, admission.action_));
-  O3_ASSIGN(permit.audit, parts_.audit.open(record));
+  O3_ASSIGN(auto opened, parts_.audit.open(record));
+  permit.audit = AuditScope(std::move(opened), pending_);
   return permit;
 }
 

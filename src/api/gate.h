@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/audit_scope.h"
 #include "base/result.h"
 #include "govern/audit.h"
 #include "govern/key_store.h"
@@ -33,13 +34,13 @@ class Admission {
   govern::Access access_;
 };
 
-// What comes with a permission: who, on what, under which quota and audit record (both null on
-// public rows, which have neither).
+// What comes with a permission: who, on what, under which quota and audit record (both empty on
+// public rows, which have neither). Whatever becomes of a permit, its record is closed.
 struct Permit {
   govern::Principal principal;
   std::string model;
   std::unique_ptr<govern::QuotaLease> quota;
-  std::unique_ptr<govern::AuditRecord> audit;
+  AuditScope audit;
 };
 
 template <govern::Action A>
@@ -83,12 +84,16 @@ class Gate {
     return Authorized<A>(std::move(permit));
   }
 
+  // No close of a record that this gate opened is on its way to stable storage.
+  bool settled() const noexcept { return pending_->none(); }
+
  private:
   Result<Permit> permit_for(const Admission& admission, const govern::Resource& resource,
                             std::string_view request_id) const;
   std::optional<govern::Principal> identify(std::string_view credential) const;
 
   Parts parts_;
+  std::shared_ptr<PendingCloses> pending_ = std::make_shared<PendingCloses>();
 };
 
 Error unknown_model(std::string_view name);

@@ -83,7 +83,7 @@ TEST_F(GateTest, AModelThatMayNotBeUsedIsAsIfItWereNotThere) {
   ASSERT_TRUE(small.ok());
   EXPECT_EQ((*small)->principal.tenant, "acme");
   EXPECT_EQ((*small)->principal.request_class, RequestClass::kLow);
-  EXPECT_NE((*small)->audit, nullptr);
+  EXPECT_TRUE((*small)->audit.open());
   EXPECT_NE((*small)->quota, nullptr);
   const auto large = gate_.authorize<Action::kChat>(*admission, {"large"}, "r2");
   ASSERT_FALSE(large.ok());

@@ -38,6 +38,16 @@ void RouteParts::refuse(http::Exchange& exchange, const Error& error) const {
   exchange.respond(error_response(wire));
 }
 
+void RouteParts::answer(std::shared_ptr<http::Exchange> exchange, Permit permit,
+                        http::Response response) const {
+  permit.audit.close({.outcome = Outcome::kStop},
+                     [parts = *this, exchange = std::move(exchange),
+                      response = std::move(response)](const Result<void>& durable) {
+                       if (!durable.ok()) return parts.refuse(*exchange, durable.error());
+                       exchange->respond(response);
+                     });
+}
+
 RouteTable::RouteTable(std::vector<Route> rows) : rows_(std::move(rows)) {
   for (size_t i = 0; i < rows_.size(); ++i) {
     const Route& row = rows_[i];

@@ -30,6 +30,9 @@ struct RouteParts {
 
   // Answers with the error and counts it.
   void refuse(http::Exchange& exchange, const Error& error) const;
+  // Answers once the permit's record is closed.
+  void answer(std::shared_ptr<http::Exchange> exchange, Permit permit,
+              http::Response response) const;
 };
 
 struct Route {
@@ -42,16 +45,17 @@ struct Route {
   std::function<void(std::shared_ptr<http::Exchange>, const Admission&)> run;
 };
 
-// A row with a handler that needs nothing parsed.
+// A row with a handler that needs nothing parsed and has its answer at once.
 template <govern::Action A>
 Route route(const RouteParts& parts, std::string_view method, std::string path,
             govern::Access access,
-            std::function<void(std::shared_ptr<http::Exchange>, Authorized<A>)> handler) {
+            std::function<http::Response(const http::Exchange&, const Authorized<A>&)> handler) {
   auto run = [parts, handler = std::move(handler)](std::shared_ptr<http::Exchange> exchange,
                                                    const Admission& admission) {
     auto authorized = parts.gate.authorize<A>(admission, {}, exchange->request_id);
     if (!authorized.ok()) return parts.refuse(*exchange, authorized.error());
-    handler(std::move(exchange), *std::move(authorized));
+    http::Response response = handler(*exchange, *authorized);
+    parts.answer(std::move(exchange), (*std::move(authorized)).take(), std::move(response));
   };
   return {method, std::move(path), A, access, 0, std::move(run)};
 }

@@ -13,34 +13,33 @@ using ExchangePtr = std::shared_ptr<http::Exchange>;
 
 std::vector<Route> health_routes(Services& services) {
   return {
+      route<Action::kReadHealth>(services.route, "GET", "/livez", Access::kPublic,
+                                 [](const http::Exchange&, const auto&) { return livez(); }),
       route<Action::kReadHealth>(
-          services.route, "GET", "/livez", Access::kPublic,
-          [](const ExchangePtr& exchange, const auto&) { exchange->respond(livez()); }),
-      route<Action::kReadHealth>(services.route, "GET", "/readyz", Access::kPublic,
-                                 [&services](const ExchangePtr& exchange, const auto&) {
-                                   exchange->respond(readyz(services));
-                                 }),
+          services.route, "GET", "/readyz", Access::kPublic,
+          [&services](const http::Exchange&, const auto&) { return readyz(services); }),
   };
 }
 
 std::vector<Route> key_routes(Services& services, const prometheus::Registry& registry) {
   const std::string model_row = "/v1/models/{id}";
   return {
-      route<Action::kReadMetrics>(services.route, "GET", "/metrics", Access::kKey,
-                                  [&registry](const ExchangePtr& exchange, const auto&) {
-                                    exchange->respond(metrics_text(registry));
-                                  }),
+      route<Action::kReadMetrics>(
+          services.route, "GET", "/metrics", Access::kKey,
+          [&registry](const http::Exchange&, const auto&) { return metrics_text(registry); }),
       route<Action::kListModels>(services.route, "GET", "/v1/models", Access::kKeyOrPageToken,
-                                 [&services](const ExchangePtr& exchange, const auto& authorized) {
-                                   openai::list_models(services, exchange, authorized);
+                                 [&services](const http::Exchange&, const auto& authorized) {
+                                   return openai::list_models(services, authorized);
                                  }),
       route<Action::kListModels, openai::ModelCall>(
           services.route, "GET", model_row, Access::kKeyOrPageToken, 0,
           [&services, model_row](http::Exchange& exchange, const govern::Principal&) {
             return openai::resolve_model(services, exchange, model_row);
           },
-          [](const ExchangePtr& exchange, const auto&, const openai::ModelCall& model) {
-            openai::show_model(exchange, model);
+          [&services](const ExchangePtr& exchange, Authorized<Action::kListModels> authorized,
+                      const openai::ModelCall& model) {
+            services.route.answer(exchange, std::move(authorized).take(),
+                                  openai::show_model(*model));
           }),
       route<Action::kChat, openai::ChatCall>(
           services.route, "POST", "/v1/chat/completions", Access::kKeyOrPageToken,
@@ -64,8 +63,8 @@ std::vector<Route> make_routes(Services& services, const prometheus::Registry& r
   for (const Asset& asset : assets) {
     rows.push_back(route<Action::kReadPage>(services.route, "GET", std::string(asset.path),
                                             Access::kPublic,
-                                            [&asset](const ExchangePtr& exchange, const auto&) {
-                                              exchange->respond(page_asset(asset, exchange->head));
+                                            [&asset](const http::Exchange& exchange, const auto&) {
+                                              return page_asset(asset, exchange.head);
                                             }));
   }
   return rows;

@@ -106,6 +106,9 @@ struct Server::State {
   void wait_until_settled(Nanoseconds deadline) const {
     while (!settled() && clock.monotonic() < deadline) std::this_thread::sleep_for(kPoll);
   }
+  void wait_until_recorded() const {
+    while (!gate.settled()) std::this_thread::sleep_for(kPoll);
+  }
   void cancel_running() {
     for (size_t i = 0; i < http->io_count(); ++i) {
       http->io(i).post([router = services.routers[i]] { router->shut_down(); });
@@ -154,6 +157,7 @@ Server::~Server() {
   state_->workers.stop();
   state_->http->stop();
   for (const auto& router : state_->services.routers) router->close();
+  state_->wait_until_recorded();
 }
 
 uint16_t Server::port() const noexcept {

@@ -30,8 +30,8 @@ struct AuditClose {
 class AuditRecord {
  public:
   virtual ~AuditRecord() = default;
-  // `durable` is called once, on any thread, when the record is on stable storage or has failed;
-  // the answer's last byte waits for it.
+  // Called once. `durable` is called once, on any thread, when the record is on stable storage or
+  // has failed; the answer's last byte waits for it. The record may be destroyed before that.
   virtual void close(const AuditClose& how, std::function<void(Result<void>)> durable) = 0;
 };
 

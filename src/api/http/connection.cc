@@ -49,7 +49,10 @@ int status_of(const Error& head_error) {
 }  // namespace
 
 Connection::Connection(Group& group, Socket socket)
-    : group_(group), limits_(group.shared.limits), socket_(std::move(socket)) {
+    : group_(group),
+      limits_(group.shared.limits),
+      socket_(std::move(socket)),
+      in_drain_(group.shared.draining.load()) {
   group_.shared.connections.fetch_add(1);
 }
 

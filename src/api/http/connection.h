@@ -70,7 +70,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     return deadline_ <= now || write_deadline_ <= now;
   }
   void give_up(Nanoseconds now);  // when overdue
-  bool idle() const noexcept { return state_ == State::kHead && in_.empty(); }
+  // One that came during the drain has its first request to be answered.
+  bool idle() const noexcept { return state_ == State::kHead && in_.empty() && !in_drain_; }
   void close();
 
   // For Turn. `turn` numbers the request: a late call for an earlier one does nothing.
@@ -124,6 +125,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Group& group_;
   const Limits& limits_;
   Socket socket_;
+  const bool in_drain_;  // accepted while the server drains
   State state_ = State::kHead;
   uint64_t turn_ = 0;
   Nanoseconds deadline_ = Nanoseconds::max();        // of the state

@@ -24,7 +24,8 @@ void Generation::start() {
   http::Exchange& exchange = *parts_.exchange;
   if (!exchange.open()) {
     services_.route.metrics.refused(kClientGone);
-    return exchange.cut();
+    exchange.cut();
+    return close_record(Outcome::kCancelled, {});
   }
   exchange.on_gone([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->on_client_gone();
@@ -37,6 +38,7 @@ void Generation::start() {
   router_.remove(id);
   ended_ = true;
   services_.route.refuse(exchange, accepted.error());
+  close_record(Outcome::kError, {});
 }
 
 void Generation::on_delta(engine::Delta delta) {
@@ -129,8 +131,8 @@ void Generation::end(Outcome outcome) {
 void Generation::close_record(Outcome outcome,
                               const std::function<void(const Result<void>&)>& then) {
   const govern::AuditClose how{outcome, parts_.prompt_tokens, chain_.consumed()};
-  parts_.permit.audit->close(how, [exchange = parts_.exchange, then](Result<void> durable) {
-    if (then) exchange->post([then, durable = std::move(durable)] { then(durable); });
+  parts_.permit.audit.close(how, [exchange = parts_.exchange, then](const Result<void>& durable) {
+    if (then) exchange->post([then, durable] { then(durable); });
   });
 }
 

@@ -18,12 +18,12 @@ void run_chat(Services& services, const std::shared_ptr<http::Exchange>& exchang
               Authorized<govern::Action::kChat> authorized, ChatCall call);
 
 // GET /v1/models: those that the caller may use.
-void list_models(Services& services, const std::shared_ptr<http::Exchange>& exchange,
-                 const Authorized<govern::Action::kListModels>& authorized);
+http::Response list_models(const Services& services,
+                           const Authorized<govern::Action::kListModels>& authorized);
 
 using ModelCall = std::shared_ptr<const ServedModel>;
 Result<Resolved<ModelCall>> resolve_model(Services& services, const http::Exchange& exchange,
                                           const std::string& row);
-void show_model(const std::shared_ptr<http::Exchange>& exchange, const ModelCall& model);
+http::Response show_model(const ServedModel& model);
 
 }  // namespace o3::api::openai

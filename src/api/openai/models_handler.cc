@@ -18,8 +18,8 @@ http::Response json(std::string body) {
 
 }  // namespace
 
-void list_models(Services& services, const std::shared_ptr<http::Exchange>& exchange,
-                 const Authorized<govern::Action::kListModels>& authorized) {
+http::Response list_models(const Services& services,
+                           const Authorized<govern::Action::kListModels>& authorized) {
   std::string body = "{\"object\":\"list\",\"data\":[";
   bool first = true;
   for (const auto& model : services.models) {
@@ -27,7 +27,7 @@ void list_models(Services& services, const std::shared_ptr<http::Exchange>& exch
     if (!std::exchange(first, false)) body += ',';
     append_model(body, *model);
   }
-  exchange->respond(json(body + "]}"));
+  return json(body + "]}");
 }
 
 Result<Resolved<ModelCall>> resolve_model(Services& services, const http::Exchange& exchange,
@@ -38,10 +38,10 @@ Result<Resolved<ModelCall>> resolve_model(Services& services, const http::Exchan
   return Resolved<ModelCall>{id, std::move(model)};
 }
 
-void show_model(const std::shared_ptr<http::Exchange>& exchange, const ModelCall& model) {
+http::Response show_model(const ServedModel& model) {
   std::string body;
-  append_model(body, *model);
-  exchange->respond(json(std::move(body)));
+  append_model(body, model);
+  return json(std::move(body));
 }
 
 }  // namespace o3::api::openai

@@ -40,13 +40,17 @@ class ServerFixture : public ::testing::Test {
             .registry = registry_,
             .keys = *keys_,
             .page_token = *page_token_,
-            .quota = quota_,
-            .audit = audit_};
+            .quota = *quota_,
+            .audit = *audit_};
   }
 
   ServedModels models() {
     const auto tokenizer = std::make_shared<ByteTokenizer>();
-    const auto factory = [] { return std::unique_ptr<text::TokenConstraint>(); };
+    // Only "octo" can be held to JSON.
+    const auto factory_of = [](std::string_view id) {
+      const auto none = [] { return std::unique_ptr<text::TokenConstraint>(); };
+      return id == "octo" ? decltype(ServedModel::json_object)(none) : nullptr;
+    };
     ServedModels served;
     for (const char* id : {"octo", "other"}) {
       served.push_back(std::make_shared<ServedModel>(ServedModel{.id = id,
@@ -57,7 +61,7 @@ class ServerFixture : public ::testing::Test {
                                                                  .revision = 7,
                                                                  .context = 1024,
                                                                  .stop_tokens = {kEos},
-                                                                 .json_object = factory}));
+                                                                 .json_object = factory_of(id)}));
     }
     return served;
   }
@@ -107,8 +111,10 @@ class ServerFixture : public ::testing::Test {
   SystemClock clock_;
   FakeEngine engine_;
   prometheus::Registry registry_;
-  govern::UnlimitedQuota quota_;
-  govern::NoAudit audit_;
+  govern::UnlimitedQuota no_limits_;
+  govern::NoAudit no_audit_;
+  govern::Quota* quota_ = &no_limits_;
+  govern::AuditLog* audit_ = &no_audit_;
   std::unique_ptr<govern::KeyStore> keys_;
   std::unique_ptr<govern::PageToken> page_token_;
   ServerOptions options_;
