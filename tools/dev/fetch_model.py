@@ -114,7 +114,8 @@ def fetch(source: Source, target: pathlib.Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", choices=sorted(MODELS))
-    source = MODELS[parser.parse_args().model]
+    name = parser.parse_args().model
+    source = MODELS[name]
     target = cache_dir() / source.file
     if not (target.is_file() and target.stat().st_size == source.bytes
             and sha256_of(target) == source.sha256):
@@ -122,7 +123,8 @@ def main() -> int:
             fetch(source, target)
         except (RuntimeError, OSError) as problem:
             print(f"error: {problem}\n"
-                  f"Offline? Put the file at {target}, or name a GGUF file you have: --model PATH",
+                  f"Offline? Put the file at {target}, or name a GGUF file you have: "
+                  f"--model {name}=PATH (./dev bench: --model PATH)",
                   file=sys.stderr)
             return 1
     print(target)
