@@ -7,11 +7,13 @@ from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
-MISSING = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
-
+import locate
 
 def start(profile: str, width: int = 1280, height: int = 800, dark: bool = False) -> webdriver.Chrome:
     """A browser that records its console and its network requests."""
+    absent = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
+    if absent:
+        locate.missing("browser", f"not installed: {', '.join(absent)}; ./dev setup test does it")
     options = Options()
     options.binary_location = shutil.which("chromium")
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",

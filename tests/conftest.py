@@ -3,6 +3,25 @@ import pytest
 
 from server import Server
 
+MEASURED = pytest.StashKey[list]()
+
+
+def pytest_configure(config):
+    config.stash[MEASURED] = []
+
+
+@pytest.fixture
+def measured(request):
+    """A function that takes a line of text; all such lines are shown at the end of a run."""
+    def note(line: str) -> None:
+        request.config.stash[MEASURED].append(f"measured: {request.node.name}: {line}")
+    return note
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for line in config.stash[MEASURED]:
+        terminalreporter.write_line(line)
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):

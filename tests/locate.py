@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the program, the model, the data and the artefacts are. A test that lacks one is skipped
-with a message that says what to do; the program itself must be there."""
+with a message that says what to do, or fails where O3_REQUIRE, a comma list of model, data and
+browser, names it; the program itself must be there."""
 import os
 import pathlib
 
@@ -17,21 +18,32 @@ def program() -> str:
     return path
 
 
+def missing(thing: str, message: str) -> None:
+    """Ends the test."""
+    if thing in os.environ.get("O3_REQUIRE", "").split(","):
+        pytest.fail(f"{message} (O3_REQUIRE names {thing})", pytrace=False)
+    pytest.skip(message)
+
+
+def cache() -> pathlib.Path:
+    return pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "o3"
+
+
 def model() -> str:
-    cache = os.environ.get("XDG_CACHE_HOME") or str(pathlib.Path.home() / ".cache")
-    folder = os.environ.get("O3_MODEL_DIR") or f"{cache}/o3/models"
-    path = pathlib.Path(folder) / MODEL_FILE
+    path = pathlib.Path(os.environ.get("O3_MODEL_DIR") or cache() / "models") / MODEL_FILE
     if not path.is_file():
-        pytest.skip(f"no model at {path}: ./dev model fetches it")
+        missing("model", f"no model at {path}: ./dev model fetches it")
     return str(path)
 
 
 def wikitext() -> str:
-    folder = os.environ.get("O3_TEST_DATA") or str(ROOT.parent / "shared/data")
-    path = pathlib.Path(folder) / "wikitext2/wiki.test.raw"
-    if not path.is_file():
-        pytest.skip(f"no WikiText-2 at {path}: set O3_TEST_DATA to a folder that holds wikitext2/")
-    return str(path)
+    own = os.environ.get("O3_TEST_DATA")
+    folders = [pathlib.Path(own)] if own else [cache() / "data", ROOT.parent / "shared/data"]
+    files = [folder / "wikitext2/wiki.test.raw" for folder in folders]
+    for path in files:
+        if path.is_file():
+            return str(path)
+    missing("data", f"no WikiText-2 at {files[0]}: tests/README.md says where to get it")
 
 
 def artifacts() -> pathlib.Path:

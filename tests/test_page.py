@@ -10,9 +10,6 @@ import locate
 from chat_page import ChatPage
 from fakes.chat_server import asset_files, security_policy
 
-pytestmark = pytest.mark.skipif(bool(browser.MISSING),
-                                reason=f"not installed: {', '.join(browser.MISSING)}")
-
 PROMPT_TOKENS = 'o3_tokens_total{kind="prompt"}'
 LONG = "Tell me a long story about a lighthouse keeper and the sea."
 

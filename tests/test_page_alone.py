@@ -11,9 +11,6 @@ from chat_page import ChatPage
 from fakes import chat_server
 from fakes.chat_server import DONE, TOKEN, FakeServer, Refusal, chunk
 
-pytestmark = pytest.mark.skipif(bool(browser.MISSING),
-                                reason=f"not installed: {', '.join(browser.MISSING)}")
-
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):

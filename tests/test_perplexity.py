@@ -21,11 +21,12 @@ def perplexity(compute: str) -> dict:
 
 # The fast path rounds activations to 8 bits; llama.cpp's way of doing that costs 0.29 %.
 @pytest.mark.parametrize(("compute", "tolerance"), [("fast", 0.0025), ("f32", 0.0005)])
-def test_wikitext2(compute, tolerance):
+def test_wikitext2(compute, tolerance, measured):
     told = perplexity(compute)
     assert told["tokens"] == 303_415
     assert told["windows"] == 592
     assert told["scored"] == 150_960
     assert told["compute"] == compute
-    print(f"ppl {told['ppl']:.4f}, {100 * (told['ppl'] / REFERENCE - 1):+.3f} %")
+    measured(f"perplexity {told['ppl']:.4f}, {100 * (told['ppl'] / REFERENCE - 1):+.3f} % of "
+             f"{REFERENCE}, allowed {100 * tolerance} %")
     assert told["ppl"] == pytest.approx(REFERENCE, rel=tolerance)

@@ -77,7 +77,8 @@ class DefaultModel : public ::testing::Test {
 TEST_F(DefaultModel, Fp32MatchesTheReference) {
   const auto model = load(file_, *backend_, Compute::kF32, DType::kF32);
   const Deviation found = deviation(*model, *backend_, Compute::kF32);
-  std::cout << "relative " << found.relative << ", log-sum-exp " << found.log_sum_exp << '\n';
+  std::cout << "measured: distance of logits " << found.relative << ", of log-sum-exp "
+            << found.log_sum_exp << '\n';
   EXPECT_LE(found.relative, 1e-4);
   EXPECT_LE(found.log_sum_exp, 2e-3);
   EXPECT_EQ(found.flips, 0);
@@ -86,7 +87,8 @@ TEST_F(DefaultModel, Fp32MatchesTheReference) {
 TEST_F(DefaultModel, FastIsClose) {
   const auto model = load(file_, *backend_, Compute::kFast, DType::kF16);
   const Deviation found = deviation(*model, *backend_, Compute::kFast);
-  std::cout << "relative " << found.relative << ", log-sum-exp " << found.log_sum_exp << '\n';
+  std::cout << "measured: distance of logits " << found.relative << ", of log-sum-exp "
+            << found.log_sum_exp << '\n';
   EXPECT_LE(found.relative,
             1.25 * read_golden("smollm2_logits.json").at("fast_distance").get<double>());
   EXPECT_EQ(found.flips, 0);

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <optional>
+
+#include "base/testing/model_file.h"
 
 namespace o3::text {
 namespace {
@@ -105,15 +105,7 @@ TEST(ChatTemplateGolden, SnippetsRenderAsJinja2Does) {
 
 // The template of the default model, read from its GGUF file.
 std::optional<std::string> model_template() {
-  namespace fs = std::filesystem;
-  const char* own = std::getenv("O3_MODEL_DIR");
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  const fs::path directory = own != nullptr ? fs::path(own)
-                             : cache != nullptr
-                                 ? fs::path(cache) / "o3/models"
-                                 : fs::path(home == nullptr ? "" : home) / ".cache/o3/models";
-  std::ifstream file(directory / "SmolLM2-135M-Instruct.Q4_1.gguf", std::ios::binary);
+  std::ifstream file(o3::testing::model_file(), std::ios::binary);
   if (!file) return std::nullopt;
   std::string head(4u << 20, '\0');
   file.read(head.data(), static_cast<std::streamsize>(head.size()));
