@@ -2,6 +2,7 @@
 """`o3 serve` as a process: started on a free port with its own data folder, watched, stopped."""
 import http.client
 import json
+import os
 import pathlib
 import re
 import signal
@@ -64,6 +65,14 @@ class Server:
                 return self
             time.sleep(0.05)
         raise AssertionError(f"not ready after {START_SECONDS} s:\n{self.output}")
+
+    def freeze(self) -> None:
+        """Stops all its threads where they are, until thaw()."""
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOWAIT)
+
+    def thaw(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
 
     def terminate(self) -> None:
         self.process.send_signal(signal.SIGTERM)
