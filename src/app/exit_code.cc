@@ -2,6 +2,9 @@
 #include "app/exit_code.h"
 
 #include <cstdio>
+#include <string>
+
+#include "base/printable.h"
 
 namespace o3::app {
 
@@ -28,11 +31,11 @@ ExitCode exit_code_for(Code code) noexcept {
 }
 
 ExitCode report(const Error& error) {
-  if (error.param.empty()) {
-    std::fprintf(stderr, "error: %s\n", error.message.c_str());
-  } else {
-    std::fprintf(stderr, "error: %s (%s)\n", error.message.c_str(), error.param.c_str());
-  }
+  // It may repeat words of a file, which must not reach the terminal as escape sequences.
+  std::string line;
+  append_line(line, error.message);
+  if (!error.param.empty()) append_line(line += " (", error.param + ")");
+  std::fprintf(stderr, "error: %s\n", line.c_str());
   return exit_code_for(error.code);
 }
 

@@ -8,7 +8,8 @@
 
 namespace o3::log {
 
-// Sets the format, at level "info"; call once, from main().
+// Sets the format (one line per message: control characters of it are escaped), at level "info";
+// call once, from main().
 void init();
 
 // "debug", "info", "warn" or "error"; false (and no change) for any other word. Any thread.

@@ -7,8 +7,8 @@
 #include <random>
 #include <set>
 
-#include "cache/fake_backend.h"
 #include "cache/slot_usage.h"
+#include "cache/testing/fake_backend.h"
 
 namespace o3::cache {
 namespace {
@@ -153,12 +153,12 @@ TEST(SlotUsage, FragmentationIsTheUnwrittenShareOverTime) {
   EXPECT_EQ(SlotUsage{}.fragmentation(), 0.0);
   EXPECT_DOUBLE_EQ((SlotUsage{.leased = 32, .written = 24}).fragmentation(), 0.25);
   SlotUsageAverage average;
-  EXPECT_EQ(average.fragmentation(), 0.0);
+  EXPECT_EQ(average.total().fragmentation(), 0.0);
   average.observe({.leased = 32, .written = 8}, std::chrono::seconds(10));
   average.observe({.leased = 32, .written = 24}, std::chrono::seconds(11));
   average.observe({}, std::chrono::seconds(14));    // 1 s at 8/32, 3 s at 24/32
   average.observe({}, std::chrono::seconds(1000));  // idle time does not count
-  EXPECT_DOUBLE_EQ(average.fragmentation(), 1.0 - (8.0 + 3 * 24.0) / (4 * 32.0));
+  EXPECT_DOUBLE_EQ(average.total().fragmentation(), 1.0 - (8.0 + 3 * 24.0) / (4 * 32.0));
 }
 
 }  // namespace

@@ -21,28 +21,40 @@ struct SlotUsage {
   bool operator==(const SlotUsage&) const = default;
 };
 
-// Integrates SlotUsage over time: fragmentation() = 1 - integral(written) / integral(leased).
+// SlotUsage integrated over time, which several pools can add up.
+struct SlotSeconds {
+  double leased = 0.0;
+  double written = 0.0;
+
+  double fragmentation() const noexcept { return leased > 0.0 ? 1.0 - written / leased : 0.0; }
+  SlotSeconds& operator+=(const SlotSeconds& other) noexcept {
+    leased += other.leased;
+    written += other.written;
+    return *this;
+  }
+};
+
+// Integrates SlotUsage over time.
 class SlotUsageAverage {
  public:
   // `usage` holds from now on, until the next call.
   void observe(const SlotUsage& usage, Nanoseconds now) noexcept {
     if (started_) {
       const double seconds = std::chrono::duration<double>(now - since_).count();
-      leased_ += seconds * static_cast<double>(current_.leased);
-      written_ += seconds * static_cast<double>(current_.written);
+      total_ += {seconds * static_cast<double>(current_.leased),
+                 seconds * static_cast<double>(current_.written)};
     }
     started_ = true;
     since_ = now;
     current_ = usage;
   }
-  double fragmentation() const noexcept { return leased_ > 0.0 ? 1.0 - written_ / leased_ : 0.0; }
+  const SlotSeconds& total() const noexcept { return total_; }
 
  private:
   SlotUsage current_;
   Nanoseconds since_{0};
   bool started_ = false;
-  double leased_ = 0.0;  // slot-seconds
-  double written_ = 0.0;
+  SlotSeconds total_;
 };
 
 }  // namespace o3::cache

@@ -8,7 +8,7 @@
 
 #include "base/testing/model_file.h"
 #include "device/cpu/cpu_backend.h"
-#include "engine/batch_comparison.h"
+#include "engine/testing/batch_comparison.h"
 #include "model/family.h"
 
 namespace o3::engine {

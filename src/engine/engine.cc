@@ -62,6 +62,7 @@ void Engine::State::publish() {
     sum.waiting += one.waiting;
     sum.blocks_used += one.blocks_used;
     sum.blocks_total += one.blocks_total;
+    sum.kv_time += one.kv_time;
     sum.prompt_tokens += one.prompt_tokens;
     sum.output_tokens += one.output_tokens;
   }
@@ -69,6 +70,7 @@ void Engine::State::publish() {
   metrics.requests_waiting.Set(sum.waiting);
   metrics.kv_blocks_used.Set(sum.blocks_used);
   metrics.kv_blocks_total.Set(sum.blocks_total);
+  metrics.kv_fragmentation.Set(sum.kv_time.fragmentation());
   metrics.prompt_tokens.Increment(
       static_cast<double>(sum.prompt_tokens - std::exchange(prompt_tokens, sum.prompt_tokens)));
   metrics.output_tokens.Increment(

@@ -23,6 +23,9 @@ EngineMetrics::EngineMetrics(prometheus::Registry& registry)
       requests_waiting(gauge(registry, "o3_requests_waiting", "Accepted requests not started yet")),
       kv_blocks_used(gauge(registry, "o3_kv_blocks_used", "KV pages leased to sequences")),
       kv_blocks_total(gauge(registry, "o3_kv_blocks_total", "KV pages of the pool")),
+      kv_fragmentation(gauge(registry, "o3_kv_fragmentation",
+                             "Part of the leased KV slots that holds no token, 0 to 1, averaged "
+                             "over time since the start")),
       prompt_tokens(tokens(registry, "prompt")),
       output_tokens(tokens(registry, "output")) {}
 

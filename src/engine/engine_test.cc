@@ -12,10 +12,10 @@
 #include <semaphore>
 #include <thread>
 
-#include "cache/fake_backend.h"
-#include "engine/fake_model.h"
+#include "cache/testing/fake_backend.h"
 #include "engine/inbox.h"
-#include "engine/test_support.h"
+#include "engine/testing/fake_model.h"
+#include "engine/testing/test_support.h"
 
 namespace o3::engine {
 namespace {
@@ -317,7 +317,9 @@ TEST_F(EngineInvariant, MetricsTellTheState) {
   for (int i = 0; i < 3; ++i) entered_.acquire();  // two steps are over, the third is held
   EXPECT_EQ(metrics_.requests_running.Value(), 2);
   EXPECT_EQ(metrics_.requests_waiting.Value(), 1);
-  EXPECT_EQ(metrics_.kv_blocks_used.Value(), 4);  // two groups each
+  EXPECT_EQ(metrics_.kv_blocks_used.Value(), 4);      // two groups each
+  EXPECT_GT(metrics_.kv_fragmentation.Value(), 0.9);  // a few tokens in pages of 16 and 64
+  EXPECT_LT(metrics_.kv_fragmentation.Value(), 1.0);
   release_steps();
   sink_->wait_for_finished(3);
   EXPECT_EQ(metrics_.prompt_tokens.Value(), 9);

@@ -211,7 +211,7 @@ InstanceStats ModelInstance::stats() const {
           .waiting = scheduler_.waiting(),
           .blocks_used = parts_.pool->total_blocks() - parts_.pool->free_blocks(),
           .blocks_total = parts_.pool->total_blocks(),
-          .fragmentation = usage_.fragmentation(),
+          .kv_time = usage_.total(),
           .prompt_tokens = prompt_tokens_,
           .output_tokens = output_tokens_};
 }

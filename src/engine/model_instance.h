@@ -27,7 +27,7 @@ struct InstanceStats {
   int32_t waiting = 0;
   uint32_t blocks_used = 0;
   uint32_t blocks_total = 0;
-  double fragmentation = 0.0;  // time average since the start
+  cache::SlotSeconds kv_time;  // of its pool since the start
   int64_t prompt_tokens = 0;   // computed since the start
   int64_t output_tokens = 0;   // sampled since the start
 };

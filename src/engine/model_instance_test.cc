@@ -8,9 +8,9 @@
 #include <random>
 #include <set>
 
-#include "cache/fake_backend.h"
-#include "engine/fake_model.h"
-#include "engine/test_support.h"
+#include "cache/testing/fake_backend.h"
+#include "engine/testing/fake_model.h"
+#include "engine/testing/test_support.h"
 
 namespace o3::engine {
 namespace {
@@ -369,7 +369,7 @@ TEST_F(InstanceInvariant, FragmentationIsTheTailOfTheLastPage) {
   submit({.prompt = std::vector<Token>(256, 1), .max_new_tokens = 257});
   finish_all();
   // Pages of 16 and 64 tokens: about (8 + 32) of 2 * 384 slots.
-  EXPECT_NEAR(instance_->stats().fragmentation, 40.0 / 768.0, 0.01);
+  EXPECT_NEAR(instance_->stats().kv_time.fragmentation(), 40.0 / 768.0, 0.01);
   EXPECT_EQ(instance_->stats().prompt_tokens, 256);
   EXPECT_EQ(instance_->stats().output_tokens, 257);
 }

@@ -7,7 +7,7 @@
 #include <functional>
 #include <limits>
 
-#include "engine/test_support.h"
+#include "engine/testing/test_support.h"
 
 namespace o3::engine {
 namespace {

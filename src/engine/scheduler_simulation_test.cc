@@ -9,9 +9,9 @@
 #include <set>
 #include <sstream>
 
-#include "cache/fake_backend.h"
+#include "cache/testing/fake_backend.h"
 #include "engine/scheduler.h"
-#include "engine/test_support.h"
+#include "engine/testing/test_support.h"
 
 namespace o3::engine {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cache/fake_backend.h"
-#include "engine/test_support.h"
+#include "cache/testing/fake_backend.h"
+#include "engine/testing/test_support.h"
 
 namespace o3::engine {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "device/cpu/cpu_backend.h"
-#include "engine/batch_comparison.h"
+#include "engine/testing/batch_comparison.h"
 #include "model/family.h"
 #include "model/testing/test_gguf.h"
 

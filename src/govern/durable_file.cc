@@ -97,7 +97,21 @@ Result<std::string> read_all(const Descriptor& file, size_t size, size_t most_by
   return content;
 }
 
+int rename_keeping(const char* from, const char* to) {
+  return ::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+}
+
 }  // namespace
+
+int place_new_file(const std::filesystem::path& from, const std::filesystem::path& to,
+                   RenameKeeping rename) {
+  if (rename(from.c_str(), to.c_str()) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  // A crash between the two leaves a second name, never a part of the content.
+  if (::link(from.c_str(), to.c_str()) != 0) return -1;
+  ::unlink(from.c_str());
+  return 0;
+}
 
 Result<void> write_private_file(const std::filesystem::path& file, std::string_view content,
                                 IfExists if_exists) {
@@ -110,8 +124,9 @@ Result<void> write_private_file(const std::filesystem::path& file, std::string_v
   if (!made.valid()) return failed("create", temporary);
   Leftover leftover(temporary);
   O3_TRY(write_all(made, content, temporary));
-  const unsigned flags = if_exists == IfExists::kKeep ? RENAME_NOREPLACE : 0;
-  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, file.c_str(), flags) != 0) {
+  const int placed = if_exists == IfExists::kKeep ? place_new_file(temporary, file, rename_keeping)
+                                                  : ::rename(temporary.c_str(), file.c_str());
+  if (placed != 0) {
     if (errno == EEXIST) return Error{Code::kConflict, file.string() + " exists", {}};
     return failed("put in place", file);
   }

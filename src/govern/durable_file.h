@@ -17,6 +17,15 @@ enum class IfExists : uint8_t { kReplace, kKeep };  // kKeep: kConflict when the
 Result<void> write_private_file(const std::filesystem::path& file, std::string_view content,
                                 IfExists if_exists);
 
+// renameat2(2) with RENAME_NOREPLACE: 0, or -1 with errno.
+using RenameKeeping = int (*)(const char* from, const char* to);
+
+// Moves a file to a name that must be free: 0, or -1 with errno (EEXIST: it is taken). By `rename`,
+// or, where the file system (NFS) or the kernel has no such rename, by link(2), which never
+// replaces either.
+int place_new_file(const std::filesystem::path& from, const std::filesystem::path& to,
+                   RenameKeeping rename);
+
 // The whole file; kNotFound when absent. Refuses (kDenied, with the command that repairs it) a file
 // that others may read or write or that belongs to another user, and files over `most_bytes`.
 Result<std::string> read_private_file(const std::filesystem::path& file, size_t most_bytes);

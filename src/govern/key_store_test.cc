@@ -166,6 +166,37 @@ TEST_F(KeyStoreTest, AFileIsReplacedWholeOrNotAtAll) {
   EXPECT_EQ(read_private_file(file(), 2).error().code, Code::kTooLong);
 }
 
+TEST_F(KeyStoreTest, ANewFileFindsItsPlaceWithoutARenameThatKeeps) {
+  fs::create_directories(folder_);
+  const auto put = [&](const std::string& name) {
+    std::ofstream(folder_ / name) << name;
+    return folder_ / name;
+  };
+  for (const auto rename : {RenameKeeping([](const char*, const char*) {
+                              errno = EINVAL;  // NFS
+                              return -1;
+                            }),
+                            RenameKeeping([](const char*, const char*) {
+                              errno = ENOSYS;
+                              return -1;
+                            })}) {
+    fs::remove(file());
+    EXPECT_EQ(place_new_file(put("one"), file(), rename), 0);
+    EXPECT_EQ(read(file()), "one");
+    EXPECT_EQ(place_new_file(put("two"), file(), rename), -1);
+    EXPECT_EQ(errno, EEXIST);
+    EXPECT_EQ(read(file()), "one");
+    fs::remove(folder_ / "two");
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
+  }
+  const auto full = RenameKeeping([](const char*, const char*) {
+    errno = ENOSPC;
+    return -1;
+  });
+  EXPECT_EQ(place_new_file(put("two"), folder_ / "free", full), -1);
+  EXPECT_FALSE(fs::exists(folder_ / "free"));
+}
+
 TEST(Credential, IsRandom) {
   std::set<std::string> seen;
   for (int i = 0; i < 100; ++i) seen.insert(make_credential(kApiKeyPrefix)->reveal());

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/family.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
+#include "base/printable.h"
 #include "model/llama.h"
 
 namespace o3::model {
 namespace {
-
-// The file's text, fit for a message.
-std::string printable(std::string_view text) {
-  std::string out(text.substr(0, 40));
-  std::replace_if(
-      out.begin(), out.end(), [](char c) { return c < 0x20 || c > 0x7e; }, '?');
-  out.insert(0, 1, '"');
-  out.push_back('"');
-  return out;
-}
 
 constexpr Family kFamilies[] = {
     {"llama", load_llama},
@@ -45,9 +35,9 @@ Result<std::unique_ptr<Model>> load_model(std::shared_ptr<const artifact::GgufFi
     if (family.architecture == name) return family.load(std::move(file), backend, options);
     known += (known.empty() ? "" : ", ") + std::string(family.architecture);
   }
-  return unsupported(
-      "model architecture " + printable(name) + " is not known to this build; it knows: " + known,
-      "general.architecture");
+  return unsupported("model architecture \"" + printable(name) +
+                         "\" is not known to this build; it knows: " + known,
+                     "general.architecture");
 }
 
 }  // namespace o3::model

@@ -95,7 +95,7 @@ TEST_F(Load, UnknownArchitectureNamesTheKnownOnes) {
   gguf_.metadata["general.architecture"] = std::string("octopus\n");
   const Error error = refusal();
   EXPECT_EQ(error.code, Code::kUnsupported);
-  EXPECT_NE(error.message.find("\"octopus?\""), std::string::npos) << error.message;
+  EXPECT_NE(error.message.find("\"octopus\\x0a\""), std::string::npos) << error.message;
   EXPECT_NE(error.message.find("llama"), std::string::npos) << error.message;
   EXPECT_EQ(error.param, "general.architecture");
 }
@@ -119,6 +119,24 @@ TEST_F(Load, TensorsNobodyAskedForAreRefused) {
   EXPECT_EQ(error.code, Code::kUnsupported);
   EXPECT_NE(error.message.find("blk.1.attn_q.bias"), std::string::npos) << error.message;
   EXPECT_NE(error.message.find("rope_freqs.weight"), std::string::npos) << error.message;
+}
+
+TEST_F(Load, ALongListOfStrangeNamesStaysShortAndPrintable) {
+  for (int i = 0; i < 3000; ++i) {
+    const std::string name = "\x1b[2J" + std::string(900, 'x') + std::to_string(i);
+    gguf_.tensors[name] = gguf_.tensors["output_norm.weight"];
+  }
+  const Error error = refusal();
+  EXPECT_EQ(error.message.find('\x1b'), std::string::npos);
+  EXPECT_LT(error.message.size(), 2000U);
+  EXPECT_NE(error.message.find("and 2992 more"), std::string::npos) << error.message;
+}
+
+TEST_F(Load, ALongListOfMissingTensorsStaysShort) {
+  std::erase_if(gguf_.tensors, [](const auto& row) { return row.first.starts_with("blk."); });
+  const Error error = refusal();
+  EXPECT_LT(error.message.size(), 2000U) << error.message;
+  EXPECT_NE(error.message.find(" more"), std::string::npos) << error.message;
 }
 
 TEST_F(Load, NormsMustBeF32) {

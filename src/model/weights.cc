@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/printable.h"
+
 namespace o3::model {
 namespace {
 
@@ -18,15 +20,6 @@ std::string shape_text(const Range& shape) {
     text += std::to_string(extent);
   }
   return text + "]";
-}
-
-std::string join(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) {
-    if (!text.empty()) text += "; ";
-    text += part;
-  }
-  return text;
 }
 
 }  // namespace
@@ -65,15 +58,15 @@ TensorView WeightBinder::vector(std::string_view name, int64_t elements) {
 Result<void> WeightBinder::finish() const {
   if (!problems_.empty()) {
     return invalid(file_.name() +
-                   " does not hold the tensors its metadata promise: " + join(problems_));
+                   " does not hold the tensors its metadata promise: " + list_of(problems_, "; "));
   }
   std::vector<std::string> unknown;
   for (const artifact::GgufTensor& tensor : file_.tensors()) {
-    if (!bound_.contains(tensor.name)) unknown.emplace_back(tensor.name);
+    if (!bound_.contains(tensor.name)) unknown.push_back(printable(tensor.name));
   }
   if (unknown.empty()) return {};
   return unsupported(file_.name() + " holds tensors that this build has no use for: " +
-                     join(unknown) + "; a model without them would work");
+                     list_of(unknown, "; ") + "; a model without them would work");
 }
 
 }  // namespace o3::model

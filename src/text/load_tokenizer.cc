@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
+#include "base/printable.h"
 #include "text/bpe_tokenizer.h"
 #include "text/tokenizer_spec.h"
 
@@ -21,8 +22,9 @@ Result<std::unique_ptr<Tokenizer>> load_tokenizer(const TokenizerSpec& spec) {
     if (row.name == spec.model) return row.load(spec);
     known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
-  return unsupported("tokenizer model \"" + spec.model + "\" is not supported; known: " + known,
-                     "tokenizer.ggml.model");
+  return unsupported(
+      "tokenizer model \"" + printable(spec.model) + "\" is not supported; known: " + known,
+      "tokenizer.ggml.model");
 }
 
 }  // namespace o3::text

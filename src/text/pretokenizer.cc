@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "base/printable.h"
 #include "text/unicode/category.h"
 #include "text/unicode/utf8.h"
 
@@ -102,9 +103,8 @@ Result<FirstPiece> pretokenizer(std::string_view name) {
     if (row.name == name) return row.first_piece;
     known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
-  return unsupported(
-      "pre-tokenizer \"" + std::string(name) + "\" is not supported; known: " + known,
-      "tokenizer.ggml.pre");
+  return unsupported("pre-tokenizer \"" + printable(name) + "\" is not supported; known: " + known,
+                     "tokenizer.ggml.pre");
 }
 
 }  // namespace o3::text

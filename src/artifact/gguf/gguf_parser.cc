@@ -38,22 +38,6 @@ std::vector<uint32_t> sorted_index(const Items& items, NameOf name_of) {
 
 }  // namespace
 
-std::string printable(std::string_view text) {
-  constexpr size_t kLimit = 80;
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string out;
-  for (const char c : text.substr(0, kLimit)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte < 0x7f) {
-      out += c;
-    } else {
-      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
-    }
-  }
-  if (text.size() > kLimit) out += "...";
-  return out;
-}
-
 Error GgufParser::damaged(std::string message, std::string_view param) const {
   return invalid(file_.name_ + ": " + std::move(message), printable(param));
 }

@@ -10,12 +10,10 @@
 #include <string_view>
 
 #include "artifact/gguf/gguf_file.h"
+#include "base/printable.h"
 #include "base/result.h"
 
 namespace o3::artifact {
-
-// A name from the file made fit for a message: control and non-ASCII bytes escaped, cut at 80.
-std::string printable(std::string_view text);
 
 class GgufParser {
  public:

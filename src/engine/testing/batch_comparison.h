@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/model_instance.h"
-#include "engine/test_support.h"
+#include "engine/testing/test_support.h"
 
 namespace o3::engine {
 
