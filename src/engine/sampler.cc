@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "engine/philox.h"
+#include "kernels/exp_nonpositive.h"
 
 namespace o3::engine {
 namespace {
@@ -50,33 +51,10 @@ float max_of(std::span<const float> x) {
   return result;
 }
 
-// e^t for t <= 0, relative error below 3e-7; 0 below e^-87 and for NaN. Branch-free, so that it
-// becomes vector code: t = n ln 2 + r, e^r by its series to r^7, 2^n by the exponent bits.
-inline float exp_nonpositive(float t) {
-  constexpr float kFloor = -87.0F;
-  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
-  constexpr float kLn2High = 0.693359375F;
-  constexpr float kLn2Low = -2.12194440e-4F;
-  const float x = t > kFloor ? t : kFloor;
-  const float n = (x * 1.44269504F + kRound) - kRound;
-  const float r = (x - n * kLn2High) - n * kLn2Low;
-  float p = 1.0F / 5040.0F;
-  p = p * r + 1.0F / 720.0F;
-  p = p * r + 1.0F / 120.0F;
-  p = p * r + 1.0F / 24.0F;
-  p = p * r + 1.0F / 6.0F;
-  p = p * r + 0.5F;
-  p = p * r + 1.0F;
-  p = p * r + 1.0F;
-  const float scale = std::bit_cast<float>((static_cast<int32_t>(n) + 127) << 23);
-  const uint32_t keep = t > kFloor ? UINT32_MAX : 0U;  // a bit mask, since a select would branch
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(p * scale) & keep);
-}
-
 // weights[i] = e^((logits[i] - max) / temperature)
 void weigh(std::span<const float> logits, float max, float temperature, std::span<float> weights) {
   for (size_t i = 0; i < logits.size(); ++i) {
-    weights[i] = exp_nonpositive((logits[i] - max) / temperature);
+    weights[i] = kernels::exp_nonpositive((logits[i] - max) / temperature);
   }
 }
 
@@ -152,7 +130,7 @@ Result<Token> Sampler::sample(std::span<float> logits, const SamplingParams& par
   keep_top_k(logits, params.top_k);
   double total = 0.0;
   for (Ranked& token : kept_.view()) {
-    token.value = exp_nonpositive((token.value - max) / params.temperature);
+    token.value = kernels::exp_nonpositive((token.value - max) / params.temperature);
     total += token.value;
   }
   if (params.top_p < 1.0F) keep_nucleus(total, params.top_p);

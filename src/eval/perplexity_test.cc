@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "device/cpu/cpu_backend.h"
@@ -40,6 +42,32 @@ TEST(TokenLosses, AgreeWithDoublePrecision) {
     EXPECT_NEAR(losses[static_cast<size_t>(row)], loss_of(exact, targets[static_cast<size_t>(row)]),
                 1e-6);
   }
+}
+
+// The model is broken then; its losses must say so, or leave the value out, without undefined
+// behaviour (which a sanitizer build shows).
+TEST(TokenLosses, TakeAnyLogits) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr int64_t kVocabulary = 21;  // more than one round of lanes
+  const auto backend = *device::cpu::CpuBackend::create({.threads = 1});
+  const auto loss = [&](const std::vector<float>& special, Token target) {
+    std::vector<float> values(kVocabulary, 2.0F);
+    std::copy(special.begin(), special.end(), values.begin());
+    const auto logits = device::matrix_view(values.data(), device::DType::kF32, 1, kVocabulary);
+    double result = 0.0;
+    token_losses(logits, {&target, 1}, {&result, 1}, *backend);
+    return result;
+  };
+  EXPECT_NEAR(loss({}, 20), std::log(21.0), 1e-6);
+  EXPECT_NEAR(loss({kNan, 2.0F, kNan}, 20), std::log(19.0), 1e-6);
+  EXPECT_NEAR(loss({-kInf, kNan}, 20), std::log(19.0), 1e-6);
+  EXPECT_NEAR(loss({-3e38F, 3e38F}, 1), 0.0, 1e-6);
+  EXPECT_FALSE(std::isfinite(loss({kNan}, 0)));
+  EXPECT_FALSE(std::isfinite(loss({-kInf}, 0)));
+  EXPECT_FALSE(std::isfinite(loss({kInf}, 20)));
+  EXPECT_FALSE(std::isfinite(loss(std::vector<float>(kVocabulary, kNan), 20)));
+  EXPECT_FALSE(std::isfinite(loss(std::vector<float>(kVocabulary, -kInf), 20)));
 }
 
 class Perplexity : public testing::Test {

@@ -3,45 +3,23 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "base/check.h"
 #include "device/cpu/cpu_backend.h"
+#include "kernels/exp_nonpositive.h"
 
 namespace o3::eval {
 namespace {
 
 constexpr int64_t kLanes = 16;  // independent accumulators, so that the loops can be vectorised
 
-// e^x for x <= 0: x = n ln 2 + r with |r| <= ln 2 / 2, a polynomial for e^r, n added to the
-// exponent. Plain arithmetic without branches: the compiler vectorises it, which std::exp is not.
-// Below -87 the result would be subnormal; it is cut there, 1e-38 of the maximum.
-inline float exp_negative(float x) noexcept {
-  constexpr float kLog2e = 1.44269504088896341F;
-  constexpr float kLn2High = 0.693145751953125F;  // few bits, so n * kLn2High is exact
-  constexpr float kLn2Low = 1.42860677e-6F;
-  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it rounds to an integer
-  const float clamped = x < -87.0F ? -87.0F : x;
-  const float shifted = clamped * kLog2e + kRound;
-  const float n = shifted - kRound;
-  const float r = (clamped - n * kLn2High) - n * kLn2Low;
-  float p = 1.0F / 5040.0F;  // Taylor: the remainder is below 6e-9 for |r| <= 0.35
-  p = p * r + 1.0F / 720.0F;
-  p = p * r + 1.0F / 120.0F;
-  p = p * r + 1.0F / 24.0F;
-  p = p * r + 1.0F / 6.0F;
-  p = p * r + 0.5F;
-  p = p * r + 1.0F;
-  p = p * r + 1.0F;
-  const int32_t exponent = std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(kRound);
-  return std::bit_cast<float>(std::bit_cast<int32_t>(p) + exponent * (1 << 23));
-}
-
+// NaN is never the largest.
 float maximum(const float* row, int64_t count) noexcept {
   std::array<float, kLanes> best{};
-  best.fill(row[0]);
+  best.fill(-std::numeric_limits<float>::infinity());
   int64_t at = 0;
   for (; at + kLanes <= count; at += kLanes) {
     for (int64_t lane = 0; lane < kLanes; ++lane) {
@@ -51,7 +29,7 @@ float maximum(const float* row, int64_t count) noexcept {
     }
   }
   float most = *std::max_element(best.begin(), best.end());
-  for (; at < count; ++at) most = std::max(most, row[at]);
+  for (; at < count; ++at) most = row[at] > most ? row[at] : most;
   return most;
 }
 
@@ -60,12 +38,13 @@ double sum_of_exponentials(const float* row, int64_t count, float shift) noexcep
   int64_t at = 0;
   for (; at + kLanes <= count; at += kLanes) {
     for (int64_t lane = 0; lane < kLanes; ++lane) {
-      sums[static_cast<size_t>(lane)] += static_cast<double>(exp_negative(row[at + lane] - shift));
+      sums[static_cast<size_t>(lane)] +=
+          static_cast<double>(kernels::exp_nonpositive(row[at + lane] - shift));
     }
   }
   double total = 0.0;
   for (const double sum : sums) total += sum;
-  for (; at < count; ++at) total += static_cast<double>(exp_negative(row[at] - shift));
+  for (; at < count; ++at) total += static_cast<double>(kernels::exp_nonpositive(row[at] - shift));
   return total;
 }
 
