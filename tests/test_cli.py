@@ -59,6 +59,45 @@ def test_run_writes_plain_text():
     assert "Paris" in done.stdout and "{" not in done.stdout
 
 
+@pytest.mark.parametrize("command", [
+    ["model", "inspect"], ["model", "inspect", "--json"],
+    ["run", "--prompt", "x", "--max-tokens", "1"], ["run", "--prompt", "x", "--max-tokens", "1", "--json"],
+    ["bench", "--prefill", "8", "--decode", "1", "--repeats", "1"]], ids=" ".join)
+def test_a_result_that_cannot_be_written_is_a_failure(command):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([locate.program(), *command, "--model", locate.model()], stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    assert done.returncode == 4
+    assert "standard output" in done.stderr
+
+
+@pytest.mark.parametrize("options", [
+    ["--prompt-ids", ""], ["--prompt-ids", "1,,2"], ["--prompt-ids", "1,x"], ["--prompt-ids", "-1"],
+    ["--prompt", ""], ["--seed", ""], ["--seed", "-1"], ["--seed", "18446744073709551616"],
+    ["--temperature", "nan"], ["--temperature", ""], ["--top-p", "inf"], ["--top-k", ""],
+    ["--max-tokens", "1e3"], ["--threads", "0"]], ids=" ".join)
+def test_numbers_are_read_whole_or_not_at_all(options):
+    prompt = [] if options[0].startswith("--prompt") else ["--prompt", "x"]
+    done = o3("run", "--model", "/no/such/file", *prompt, *options)
+    assert done.returncode == 2, (done.returncode, done.stderr)
+    assert options[0] in done.stderr
+
+
+def test_ppl_reads_pipes_and_says_why_it_cannot_read(tmp_path):
+    text = tmp_path / "text"
+    text.write_text("The sea was calm. " * 40)
+    shape = ["--window", "32", "--stride", "32", "--skip", "16"]
+    by_name = as_json("eval", "ppl", "--model", locate.model(), "--data", str(text), *shape)
+    with open(text, "rb") as pipe:
+        done = subprocess.run(["sh", "-c", 'cat | "$@"', "sh", locate.program(), "eval", "ppl", "--json",
+                               "--model", locate.model(), "--data", "/dev/stdin", *shape],
+                              stdin=pipe, capture_output=True, text=True, timeout=120, check=False)
+    assert json.loads(done.stdout) == by_name
+    for path, why in ((tmp_path, "directory"), (tmp_path / "none", "No such file")):
+        done = o3("eval", "ppl", "--model", locate.model(), "--data", str(path))
+        assert done.returncode == 3 and why in done.stderr, done.stderr
+
+
 def test_bench():
     told = as_json("bench", "--model", locate.model(), "--prefill", "64", "--decode", "16",
                    timeout=300)

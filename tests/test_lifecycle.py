@@ -3,11 +3,14 @@
 import hashlib
 import http.client
 import json
+import os
 import pathlib
 import re
 import signal
 import socket
 import stat
+import subprocess
+import threading
 import time
 
 import pytest
@@ -138,11 +141,55 @@ def test_missing_model(tmp_path):
 
 @pytest.mark.parametrize("options", [
     ["--port", "99999"], ["--memory", "1XB"], ["--log-level", "loud"], ["--device", "abacus"],
-    ["--max-running", "0"], ["--model", "=x"], ["--no-such-option"]], ids=" ".join)
+    ["--max-running", "0"], ["--model", "=x"], ["--model", "a b=x"],
+    ["--memory", "1"], ["--config", ""], ["--no-such-option"]], ids=" ".join)
 def test_wrong_usage_is_told_from_bad_input(tmp_path, options):
     code, output = launched(Server(tmp_path / "data", *options))
     assert code == 2, output
     assert options[0].lstrip("-").replace("-", "_")[:5] in output.replace("-", "_"), output
+
+
+def test_the_log_may_lose_its_reader(tmp_path):
+    """As with `o3 serve 2>&1 | tee log` and Ctrl-C, which ends tee first: the drain goes on."""
+    with Server(tmp_path / "data") as server:
+        key = server.key
+        server.stop()
+    reader, writer = os.pipe()
+    with Server(tmp_path / "data", port=server.port) as server:
+        pass
+    process = subprocess.Popen(server.command, stdout=writer, stderr=writer,
+                               stdin=subprocess.DEVNULL)
+    os.close(writer)
+    try:
+        end = time.monotonic() + 30
+        while server.ready_status() != 200:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        os.close(reader)
+        answers = []
+        asking = threading.Thread(target=lambda: answers.append(server.request(
+            "POST", "/v1/chat/completions", chat(300) | {"ignore_eos": True}, key=key)))
+        asking.start()
+        time.sleep(0.2)
+        process.send_signal(signal.SIGTERM)
+        asking.join(60)
+        assert answers[0][0] == 200
+        assert json.loads(answers[0][2])["usage"]["completion_tokens"] == 300
+        assert process.wait(10) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("output", ["/dev/full", None], ids=["full", "closed"])
+def test_a_key_that_cannot_be_shown_is_not_made(tmp_path, output):
+    server = Server(tmp_path / "data")
+    shell = f'exec "$@" {">" + output if output else ">&-"}'
+    done = subprocess.run(["sh", "-c", shell, "sh", *server.command], capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 4, done.stderr
+    assert "standard output" in done.stderr
+    assert not (tmp_path / "data/keys.json").exists()
 
 
 def test_a_bare_path_names_the_model_after_its_file(tmp_path):

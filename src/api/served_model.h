@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -28,6 +29,9 @@ struct ServedModel {
   std::vector<Token> stop_tokens{};
   engine::ConstraintFactory json_object{};  // response_format json_object; empty: refused
 };
+
+// kInvalid: not what an id may be.
+Result<void> check_model_id(std::string_view id);
 
 // Looks up by id; nullptr if there is none.
 using ServedModels = std::vector<std::shared_ptr<const ServedModel>>;

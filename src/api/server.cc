@@ -18,22 +18,10 @@ namespace rows = config::serve;
 constexpr std::chrono::milliseconds kPoll{5};
 constexpr std::chrono::milliseconds kFlushTime{1000};  // for answers of cancelled requests
 
-bool is_model_id(std::string_view id) {
-  constexpr std::string_view kMarks = "._:/-";
-  return !id.empty() && id.size() <= 128 && std::ranges::all_of(id, [&](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           kMarks.find(c) != std::string_view::npos;
-  });
-}
-
 Result<void> check_models(const ServedModels& models) {
   std::set<std::string> ids;
   for (const auto& model : models) {
-    if (!is_model_id(model->id)) {
-      return invalid("the model name \"" + model->id +
-                         "\" must have 1 to 128 letters, digits or any of . _ : / -",
-                     "models");
-    }
+    O3_TRY(check_model_id(model->id));
     if (!ids.insert(model->id).second) {
       return invalid("the model name \"" + model->id + "\" is given twice", "models");
     }
@@ -42,6 +30,18 @@ Result<void> check_models(const ServedModels& models) {
 }
 
 }  // namespace
+
+Result<void> check_model_id(std::string_view id) {
+  constexpr std::string_view kMarks = "._:/-";
+  const bool fits = !id.empty() && id.size() <= 128 && std::ranges::all_of(id, [&](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           kMarks.find(c) != std::string_view::npos;
+  });
+  if (fits) return {};
+  return invalid("the model name \"" + std::string(id.substr(0, 128)) +
+                     "\" must have 1 to 128 letters, digits or any of . _ : / -",
+                 "models");
+}
 
 ServerOptions ServerOptions::from(const config::Snapshot& settings) {
   const auto size = [&](const config::Setting& row) {

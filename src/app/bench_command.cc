@@ -8,6 +8,7 @@
 #include "app/command.h"
 #include "app/interrupt.h"
 #include "app/loaded_model.h"
+#include "app/number_option.h"
 #include "app/runtime_options.h"
 #include "base/clock.h"
 #include "device/cpu/isa.h"
@@ -68,22 +69,13 @@ void add_bench_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Measure prefill and decode speed");
   command->add_option("--model", options->runtime.model, "GGUF file")->required();
-  command->add_option("--prefill", options->speed.prefill, "Prompt tokens of each sequence")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
-  command->add_option("--decode", options->speed.decode, "Decode steps measured")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
-  command->add_option("--batch", options->speed.batch, "Sequences side by side")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  command
-      ->add_option("--context", options->speed.context,
-                   "Tokens in each cache when decoding starts (default: the prompt)")
-      ->check(CLI::Range(1, 1 << 24));
-  command->add_option("--repeats", options->speed.repeats, "Repeats that medians are taken over")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  eval::SpeedOptions& speed = options->speed;
+  add_number(*command, "--prefill", speed.prefill, 1, 1 << 20, "Prompt tokens of each sequence");
+  add_number(*command, "--decode", speed.decode, 1, 1 << 20, "Decode steps measured");
+  add_number(*command, "--batch", speed.batch, 1, 1024, "Sequences side by side");
+  add_number(*command, "--context", speed.context, 1, 1 << 24,
+             "Tokens in each cache when decoding starts (default: the prompt)");
+  add_number(*command, "--repeats", speed.repeats, 1, 1000, "Repeats that medians are taken over");
   command->add_flag("--deterministic", options->deterministic,
                     "Same bits in any batch (the kernels of this build always are)");
   command->add_flag("--json", options->json, "One JSON object on standard output");

@@ -3,15 +3,17 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
+#include <system_error>
+#include <vector>
 
 #include "app/command.h"
 #include "app/interrupt.h"
 #include "app/loaded_model.h"
+#include "app/number_option.h"
 #include "app/runtime_options.h"
 #include "eval/perplexity.h"
 
@@ -19,7 +21,7 @@ namespace o3::app {
 namespace {
 
 // Larger files are refused: the text, its tokens and the windows are held in memory.
-constexpr int64_t kMaxDataBytes = int64_t{1} << 30;
+constexpr size_t kMaxDataBytes = size_t{1} << 30;
 
 struct PplOptions {
   RuntimeOptions runtime;
@@ -29,17 +31,24 @@ struct PplOptions {
   bool json = false;
 };
 
+// Files, pipes and devices alike.
 Result<std::string> read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return Error{Code::kNotFound, "cannot open the data file " + path, "--data"};
-  const auto bytes = static_cast<int64_t>(file.tellg());
-  if (bytes < 0) return invalid(path + " is not a regular file", "--data");
-  if (bytes > kMaxDataBytes) {
-    return Error{Code::kTooLong, path + " is larger than 1 GiB", "--data"};
+  const auto failed = [&path](int reason) {
+    const std::string why = std::generic_category().message(reason);
+    return Error{Code::kNotFound, "cannot read the data file " + path + ": " + why, "--data"};
+  };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
+                                                             &std::fclose);
+  if (file == nullptr) return failed(errno);
+  std::string text;
+  std::vector<char> chunk(size_t{1} << 20);
+  while (const size_t got = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
+    text.append(chunk.data(), got);
+    if (text.size() > kMaxDataBytes) {
+      return Error{Code::kTooLong, path + " is larger than 1 GiB", "--data"};
+    }
   }
-  file.seekg(0);
-  std::string text(static_cast<size_t>(bytes), '\0');
-  if (!file.read(text.data(), bytes)) return unavailable("cannot read " + path);
+  if (std::ferror(file.get()) != 0) return failed(errno);
   return text;
 }
 
@@ -89,15 +98,10 @@ void add_ppl(CLI::App& parent, Action& action) {
   CLI::App* command = parent.add_subcommand("ppl", "Perplexity of a text file");
   command->add_option("--model", options->runtime.model, "GGUF file")->required();
   command->add_option("--data", options->data, "Text file, taken as one string")->required();
-  command->add_option("--window", options->perplexity.window, "Tokens per window")
-      ->check(CLI::Range(2, 1 << 24))
-      ->capture_default_str();
-  command->add_option("--stride", options->perplexity.stride, "Windows start every S tokens")
-      ->check(CLI::Range(1, 1 << 24))
-      ->capture_default_str();
-  command->add_option("--skip", options->perplexity.skip, "First scored position of a window")
-      ->check(CLI::Range(0, 1 << 24))
-      ->capture_default_str();
+  eval::PerplexityOptions& perplexity = options->perplexity;
+  add_number(*command, "--window", perplexity.window, 2, 1 << 24, "Tokens per window");
+  add_number(*command, "--stride", perplexity.stride, 1, 1 << 24, "Windows start every S tokens");
+  add_number(*command, "--skip", perplexity.skip, 0, 1 << 24, "First scored position of a window");
   command->add_option("--bos", options->bos, "replace: BOS in place of each window's first token")
       ->check(CLI::IsMember({"none", "replace"}))
       ->capture_default_str();

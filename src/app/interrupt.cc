@@ -17,6 +17,7 @@ sigset_t termination_signals() {
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGHUP);  // the terminal is gone
   return set;
 }
 

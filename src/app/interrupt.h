@@ -7,9 +7,9 @@
 
 namespace o3::app {
 
-// SIGINT and SIGTERM of this process, for as long as it lives. Make it before any other thread: it
-// blocks both signals in the calling thread and those started afterwards, so that only its own
-// thread sees them.
+// SIGINT, SIGTERM and SIGHUP of this process, for as long as it lives. Make it before any other
+// thread: it blocks these signals in the calling thread and those started afterwards, so that only
+// its own thread sees them.
 //
 // The first signal calls the handler, on that thread, which may lock and allocate; without a
 // handler, and at a second signal, the process ends at once with exit code 130.

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // o3: one executable, every capability a subcommand.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -12,6 +16,22 @@ namespace {
 constexpr AddCommand kCommands[] = {
     add_serve_command, add_run_command, add_bench_command, add_eval_command, add_model_command,
 };
+
+// Numbers 0 to 2 never belong to anything else: a closed one is opened the wrong way round, so that
+// using it fails as it would have.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) != -1) continue;
+    open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+// Results that never arrived are a failure.
+int flushed(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  std::fprintf(stderr, "error: cannot write to standard output\n");
+  return code == 0 ? static_cast<int>(ExitCode::kEnvironment) : code;
+}
 
 int run(int argc, char** argv) {
   CLI::App app{"O3: a private LLM platform"};
@@ -38,8 +58,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    o3::app::occupy_standard_streams();
     o3::log::init();
-    return o3::app::run(argc, argv);
+    std::signal(SIGXFSZ, SIG_IGN);  // a file too large is an error of its write
+    return o3::app::flushed(o3::app::run(argc, argv));
   } catch (const std::exception& problem) {  // a library's exception nobody met at its border
     std::fprintf(stderr, "error: %s\n", problem.what());
     return static_cast<int>(o3::app::ExitCode::kFailed);

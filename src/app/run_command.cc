@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // o3 run: answers one prompt on the command line, through the same engine that serves.
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "app/interrupt.h"
 #include "app/kv_budget.h"
 #include "app/loaded_model.h"
+#include "app/number_option.h"
 #include "app/runtime_options.h"
 #include "base/clock.h"
 #include "engine/engine.h"
@@ -39,6 +41,23 @@ Result<std::vector<Token>> prompt_tokens(const RunOptions& options, const Loaded
   }
   O3_ASSIGN(const auto segments, render_chat(loaded, {{"user", options.prompt}}, clock));
   return text::with_bos(tokenizer, tokenizer.encode(segments));
+}
+
+// "1,2,3"; throws what CLI11 reports as a usage error.
+std::vector<Token> read_ids(const std::string& text) {
+  std::vector<Token> ids;
+  size_t at = 0;
+  while (at <= text.size()) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    const std::string one = text.substr(at, comma - at);
+    Token id = 0;
+    if (!read_number(one, id) || id < 0) {
+      throw CLI::ValidationError("--prompt-ids", "takes token ids, as in 1,2,3; not '" + one + "'");
+    }
+    ids.push_back(id);
+    at = comma + 1;
+  }
+  return ids;
 }
 
 std::string_view finish_name(Outcome outcome) {
@@ -168,30 +187,28 @@ void add_run_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("run", "Answer one prompt");
   command->add_option("--model", options->runtime.model, "GGUF file")->required();
   auto* prompt = command->add_option("--prompt", options->prompt, "The user's message");
-  command
-      ->add_option("--prompt-ids", options->prompt_ids,
-                   "Token ids to continue, instead of --prompt")
-      ->delimiter(',')
-      ->excludes(prompt);
-  command->add_option("--max-tokens", options->max_tokens, "Longest answer")
-      ->check(CLI::Range(1, 1 << 24))
-      ->capture_default_str();
-  command->add_option("--temperature", options->sampling.temperature, "0: greedy")
-      ->check(CLI::Range(0.0, 100.0))
-      ->capture_default_str();
-  command->add_option("--top-k", options->sampling.top_k, "0: off")->check(CLI::Range(0, 1 << 24));
-  command->add_option("--top-p", options->sampling.top_p, "1: off")->check(CLI::Range(1e-6, 1.0));
-  command->add_option("--seed", options->sampling.seed, "Seed of the sampler");
+  auto* ids = command->add_option_function<std::string>(
+      "--prompt-ids", [options](const std::string& text) { options->prompt_ids = read_ids(text); },
+      "Token ids to continue, instead of --prompt");
+  ids->type_name("ID,ID,...")->excludes(prompt);
+  engine::SamplingParams& sampling = options->sampling;
+  add_number(*command, "--max-tokens", options->max_tokens, 1, 1 << 24, "Longest answer");
+  add_number(*command, "--temperature", sampling.temperature, 0.0F, 100.0F, "0: greedy");
+  add_number(*command, "--top-k", sampling.top_k, 0, 1 << 24, "0: off");
+  add_number(*command, "--top-p", sampling.top_p, 1e-6F, 1.0F, "1: off");
+  add_number(*command, "--seed", sampling.seed, uint64_t{0}, UINT64_MAX, "Seed of the sampler");
   command->add_flag("--raw", options->raw,
                     "Continue the prompt as text, without the chat template");
   command->add_flag("--json", options->json, "One JSON object on standard output");
   add_runtime_options(*command, options->runtime);
-  command->callback([options, &action] {
-    action = [options]() -> ExitCode {
-      if (options->prompt.empty() && options->prompt_ids.empty()) {
-        std::fprintf(stderr, "error: give --prompt TEXT or --prompt-ids IDS\n");
-        return ExitCode::kUsage;
-      }
+  command->callback([options, prompt, ids, &action] {
+    if (prompt->count() + ids->count() == 0) {
+      throw CLI::ValidationError("run", "give --prompt TEXT or --prompt-ids IDS");
+    }
+    if (options->prompt.empty() && ids->count() == 0) {
+      throw CLI::ValidationError("--prompt", "the prompt is empty");
+    }
+    action = [options] {
       const Result<void> done = run(*options);
       return done.ok() ? ExitCode::kOk : report(done.error());
     };

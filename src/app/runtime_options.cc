@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/runtime_options.h"
 
+#include "app/number_option.h"
 #include "device/cpu/isa.h"
 
 namespace o3::app {
@@ -9,9 +10,8 @@ void add_runtime_options(CLI::App& command, RuntimeOptions& options) {
   command.add_option("--device", options.device, "Device that runs the model")
       ->check(CLI::IsMember({"cpu"}))
       ->capture_default_str();
-  command
-      .add_option("--threads", options.threads, "CPU threads (default: all this process may use)")
-      ->check(CLI::Range(1, 1024));
+  add_number(command, "--threads", options.threads, 1, 1024,
+             "CPU threads (default: all this process may use)");
   command.add_option("--isa", options.isa, "Force weaker kernels than the machine's best")
       ->check(CLI::IsMember({"generic", "avx2", "avx512", "amx"}));
   command

@@ -3,14 +3,14 @@
 
 #include <prometheus/registry.h>
 
-#include <cstdio>
+#include <csignal>
 #include <filesystem>
 #include <future>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "api/server.h"
@@ -19,6 +19,7 @@
 #include "app/kv_budget.h"
 #include "app/loaded_model.h"
 #include "app/runtime_options.h"
+#include "app/start_report.h"
 #include "app/state_dir.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -51,14 +52,15 @@ Result<NamedPath> model_to_serve(const config::Snapshot& settings) {
   }
   const std::string& text = models.front();
   const size_t equals = text.find('=');
-  if (equals == std::string::npos) {
-    std::string name = std::filesystem::path(text).stem().string();
-    if (!name.empty()) return NamedPath{std::move(name), text};
+  NamedPath named{.name = std::filesystem::path(text).stem().string(), .path = text};
+  if (equals != std::string::npos) {
+    named = {.name = text.substr(0, equals), .path = text.substr(equals + 1)};
   }
-  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+  if (named.name.empty() || named.path.empty()) {
     return invalid("--model takes NAME=PATH or PATH, not '" + text + "'", "models");
   }
-  return NamedPath{text.substr(0, equals), text.substr(equals + 1)};
+  O3_TRY(api::check_model_id(named.name));
+  return named;
 }
 
 Result<std::unique_ptr<engine::Engine>> make_engine(const config::Snapshot& settings,
@@ -72,7 +74,11 @@ Result<std::unique_ptr<engine::Engine>> make_engine(const config::Snapshot& sett
   if (options.kv_bytes == 0) {
     options.kv_bytes = default_kv_bytes(*loaded.model, options.page_tokens);
   }
-  return engine::Engine::create(options, backend, loaded.model, clock, metrics);
+  auto engine = engine::Engine::create(options, backend, loaded.model, clock, metrics);
+  if (engine.ok() || engine.error().param != "kv_bytes") return engine;
+  Error error = std::move(engine).error();
+  error.param = rows::kMemory.name;
+  return error;
 }
 
 Result<std::shared_ptr<const api::ServedModel>> served(const NamedPath& named,
@@ -117,30 +123,11 @@ std::string address_of(const std::string& host, uint16_t port) {
   return "http://" + name + ":" + std::to_string(port);
 }
 
-// Nothing when the keys were there before.
-void announce_key(const govern::KeyStore::Opened& keys, bool json) {
-  if (!keys.new_key.has_value()) return;
-  if (json) {
-    std::printf("%s\n", nlohmann::ordered_json{{"new_key", keys.new_key->reveal()}}.dump().c_str());
-  } else {
-    std::printf("API key (shown this once; kept as a digest in %s):\n  %s\n", keys.file.c_str(),
-                keys.new_key->reveal().c_str());
-  }
-  std::fflush(stdout);
-}
-
-void announce(const std::string& address, const std::string& page,
-              const govern::KeyStore::Opened& keys, bool json) {
-  if (json) {
-    nlohmann::ordered_json line{{"address", address}, {"page", page}};
-    if (keys.new_key.has_value()) line["new_key"] = keys.new_key->reveal();
-    std::printf("%s\n", line.dump().c_str());
-  } else {
-    std::printf("Serving %s/v1\n", address.c_str());
-    announce_key(keys, json);
-    std::printf("Chat page (link valid until this server stops):\n  %s\n", page.c_str());
-  }
-  std::fflush(stdout);
+// Nobody could ever use a key that was not shown: the next start makes another one.
+Error forget_new_key(const govern::KeyStore::Opened& keys, Error error) {
+  std::error_code ignored;
+  if (keys.new_key.has_value()) std::filesystem::remove(keys.file, ignored);
+  return error;
 }
 
 void serve_until(std::future<void> signalled, api::Server& server,
@@ -155,6 +142,7 @@ void serve_until(std::future<void> signalled, api::Server& server,
 
 Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) {
   Interrupt interrupt;  // before the first thread; until there is a key to show, it ends at once
+  std::signal(SIGPIPE, SIG_IGN);  // a log's reader that went away must not end running answers
   if (!log::set_level(settings.text(rows::kLogLevel))) {
     return invalid(
         "log_level is debug, info, warn or error, not '" + settings.text(rows::kLogLevel) + "'",
@@ -186,19 +174,19 @@ Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) 
   const api::ServerParts parts{clock, *engine, registry, keys.store, page_token, quota, audit};
   auto server = api::Server::create(api::ServerOptions::from(settings), parts, {model});
   if (!server.ok()) {
-    // The file is written: this is the only time that the key can be shown.
-    announce_key(keys, output.json);
-    return std::move(server).error();
+    const Result<void> shown = print_new_key(keys, output.json);
+    return shown.ok() ? std::move(server).error() : forget_new_key(keys, std::move(server).error());
   }
 
   log::info("model {} ({}) on {}", named.name, loaded.model->config().architecture,
             backend->description());
   log::info("this build keeps no audit log and sets no limits per tenant");
-  const std::string address = address_of(settings.text(rows::kHost), (*server)->port());
-  const std::string page = address + "/#token=" + page_token.text().reveal();
-  announce(address, page, keys, output.json);
+  StartReport start{.address = address_of(settings.text(rows::kHost), (*server)->port())};
+  start.page = start.address + "/#token=" + page_token.text().reveal();
+  const Result<void> shown = print(start, keys, output.json);
+  if (!shown.ok()) return forget_new_key(keys, shown.error());
   std::optional<OpenedPage> opened;
-  if (output.open_page) opened.emplace(page);
+  if (output.open_page) opened.emplace(start.page);
   serve_until(signalled.get_future(), **server, settings.millis(rows::kDrainTimeout));
   return {};
 }

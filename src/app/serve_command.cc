@@ -19,7 +19,7 @@ namespace o3::app {
 namespace {
 
 struct ServeFlags {
-  std::string config_file;
+  std::optional<std::filesystem::path> config_file;
   std::vector<config::Override> overrides;
   bool open_page = false;
   bool json = false;
@@ -65,8 +65,7 @@ void add_setting(CLI::App& command, const config::Setting& row,
 }
 
 Result<void> run(const ServeFlags& flags) {
-  std::optional<std::filesystem::path> file;
-  if (!flags.config_file.empty()) file = flags.config_file;
+  const std::optional<std::filesystem::path>& file = flags.config_file;
   O3_ASSIGN(const config::Snapshot settings,
             config::Snapshot::load(config::serve::kRows, file, flags.overrides));
   return serve(settings, {.open_page = flags.open_page, .json = flags.json});
@@ -87,7 +86,15 @@ ExitCode report_serve(const Error& error) {
 void add_serve_command(CLI::App& app, Action& action) {
   auto flags = std::make_shared<ServeFlags>();
   CLI::App* command = app.add_subcommand("serve", "Serve models over HTTP");
-  command->add_option("--config", flags->config_file, "YAML file; options given here win over it");
+  command
+      ->add_option_function<std::string>(
+          "--config",
+          [flags](const std::string& file) {
+            if (file.empty()) throw CLI::ValidationError("--config", "needs a file's name");
+            flags->config_file = file;
+          },
+          "YAML file; options given here win over it")
+      ->type_name("FILE");
   for (const config::Setting& row : config::serve::kRows) add_setting(*command, row, flags);
   command->add_flag("--open", flags->open_page, "Open the chat page when there is a desktop");
   command->add_flag("--json", flags->json, "Print address, page link and new key as one JSON line");

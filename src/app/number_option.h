@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers on the command line, read whole or not at all: "", "1x", "-1" for a count and "nan" are
+// usage errors, where CLI11's own conversion takes some of them for 0 or wraps them around.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+namespace o3::app {
+
+// Decimal, the whole text; false when it is none or out of T's range. Reals are finite.
+template <class T>
+bool read_number(std::string_view text, T& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (error != std::errc() || end != text.data() + text.size()) return false;
+  if constexpr (std::is_floating_point_v<T>) return std::isfinite(out);
+  return true;
+}
+
+// An option that sets `target` to a number of [least, most]; help shows both and the default,
+// unless that lies outside (then it stands for "not given").
+template <class T>
+CLI::Option* add_number(CLI::App& command, const std::string& name, T& target, T least, T most,
+                        const std::string& help) {
+  const auto text = [](T value) { return CLI::detail::to_string(value); };
+  const std::string range = text(least) + " to " + text(most);
+  auto* option = command
+                     .add_option_function<std::string>(
+                         name,
+                         [&target, name, least, most, range](const std::string& given) {
+                           T value{};
+                           if (!read_number(given, value) || value < least || value > most) {
+                             throw CLI::ValidationError(
+                                 name, "takes a number of " + range + ", not '" + given + "'");
+                           }
+                           target = value;
+                         },
+                         help)
+                     ->type_name(range);
+  if (target >= least && target <= most) option->default_str(text(target));
+  return option;
+}
+
+}  // namespace o3::app
