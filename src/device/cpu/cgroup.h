@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much CPU time the control group of this process may use (containers, systemd slices).
+// What the control groups of this process allow it (containers, systemd slices). Both versions are
+// read, the process's group and its ancestors: each may have a limit. `root` is "/" but in tests:
+// it holds proc/self/cgroup and sys/fs/cgroup.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 
 namespace o3::device::cpu {
 
-// The smallest quota of the process's group and its ancestors, in CPUs (1.5 = one and a half);
-// nothing when there is no limit or none can be read. Reads cgroup v2 (cpu.max) and v1
-// (cpu.cfs_quota_us). `root` is "/" but in tests: it holds proc/self/cgroup and sys/fs/cgroup.
+// The smallest quota, in CPUs (1.5 = one and a half); nothing when there is no limit or none can be
+// read.
 std::optional<double> cgroup_cpu_quota(const std::filesystem::path& root);
+
+// The least room between a group's limit and its use, in bytes (0: none is left). Cached file pages
+// that nobody has used lately do not count as used, because the kernel drops them first.
+std::optional<int64_t> cgroup_memory_room(const std::filesystem::path& root);
 
 }  // namespace o3::device::cpu
