@@ -35,6 +35,7 @@ struct Engine::State {
   std::vector<RequestId> finished;
   int64_t prompt_tokens = 0;  // already counted in metrics
   int64_t output_tokens = 0;
+  int64_t preemptions = 0;
 
   std::thread thread;
 };
@@ -65,6 +66,7 @@ void Engine::State::publish() {
     sum.kv_time += one.kv_time;
     sum.prompt_tokens += one.prompt_tokens;
     sum.output_tokens += one.output_tokens;
+    sum.preemptions += one.preemptions;
   }
   metrics.requests_running.Set(sum.running);
   metrics.requests_waiting.Set(sum.waiting);
@@ -75,6 +77,8 @@ void Engine::State::publish() {
       static_cast<double>(sum.prompt_tokens - std::exchange(prompt_tokens, sum.prompt_tokens)));
   metrics.output_tokens.Increment(
       static_cast<double>(sum.output_tokens - std::exchange(output_tokens, sum.output_tokens)));
+  metrics.preemptions.Increment(
+      static_cast<double>(sum.preemptions - std::exchange(preemptions, sum.preemptions)));
 }
 
 void Engine::State::loop() {

@@ -27,6 +27,11 @@ EngineMetrics::EngineMetrics(prometheus::Registry& registry)
                              "Part of the leased KV slots that holds no token, 0 to 1, averaged "
                              "over time since the start")),
       prompt_tokens(tokens(registry, "prompt")),
-      output_tokens(tokens(registry, "output")) {}
+      output_tokens(tokens(registry, "output")),
+      preemptions(prometheus::BuildCounter()
+                      .Name("o3_preemptions_total")
+                      .Help("Requests that gave up their KV pages to others and compute them again")
+                      .Register(registry)
+                      .Add({})) {}
 
 }  // namespace o3::engine

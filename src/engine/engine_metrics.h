@@ -20,6 +20,7 @@ struct EngineMetrics {
   prometheus::Gauge& kv_fragmentation;  // o3_kv_fragmentation
   prometheus::Counter& prompt_tokens;   // o3_tokens_total{kind="prompt"}
   prometheus::Counter& output_tokens;   // o3_tokens_total{kind="output"}
+  prometheus::Counter& preemptions;     // o3_preemptions_total
 };
 
 }  // namespace o3::engine

@@ -325,6 +325,12 @@ TEST_F(EngineInvariant, MetricsTellTheState) {
   EXPECT_EQ(metrics_.prompt_tokens.Value(), 9);
   EXPECT_EQ(metrics_.output_tokens.Value(), 12);
   EXPECT_EQ(metrics_.kv_blocks_used.Value(), 0);
+  EXPECT_EQ(metrics_.preemptions.Value(), 0);
+  engine_.reset();
+  make({}, 16);  // two long answers do not fit
+  for (uint64_t id = 4; id <= 5; ++id) ASSERT_TRUE(submit({.id = id, .max_new_tokens = 170}).ok());
+  sink_->wait_for_finished(5);
+  EXPECT_EQ(metrics_.preemptions.Value(), 1);
 }
 
 TEST_F(EngineInvariant, AnInstanceTellsItsLimits) {

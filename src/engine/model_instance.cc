@@ -102,7 +102,8 @@ void ModelInstance::step(const std::function<void()>& poll, Outbox& outbox,
 void ModelInstance::start_constraints() {
   for (const SequenceRows& share : plan_.rows) {
     Sequence& sequence = *share.sequence;
-    if (!share.admit || !sequence.work().constraint) continue;
+    // A preempted one still has its constraint.
+    if (!share.admit || !sequence.work().constraint || sequence.constraint) continue;
     sequence.constraint = sequence.work().constraint();
     sequence.mask.resize((static_cast<size_t>(limits_.vocabulary) + 31) / 32);
     if (sequence.constraint == nullptr) {
@@ -121,12 +122,22 @@ void ModelInstance::run(const std::function<void()>& poll) {
   const Result<device::TensorView> logits = parts_.executor->collect();
   poll();
   if (logits.ok()) {
-    prompt_tokens_ += plan_.prefill_rows;
+    count_prompt_tokens();
     sample(*logits);
   } else {
     fail(logits.error());
   }
   scheduler_.complete(plan_, clock_.monotonic() - began);
+}
+
+// What is recomputed after a preemption was counted before.
+void ModelInstance::count_prompt_tokens() {
+  for (const SequenceRows& share : plan_.rows) {
+    const Sequence& sequence = *share.sequence;
+    const int32_t from = std::max(sequence.filled, sequence.computed);
+    const int32_t to = std::min(sequence.filled + share.rows, sequence.prompt_tokens());
+    prompt_tokens_ += std::max(0, to - from);
+  }
 }
 
 void ModelInstance::fill_masks() {
@@ -197,7 +208,7 @@ void ModelInstance::hand_over(Outbox& outbox, std::vector<RequestId>& finished) 
     const RequestId id = sequence->request->id;
     Finish finish{.outcome = sequence->outcome,
                   .error = std::move(sequence->error),
-                  .prompt_tokens = std::min(sequence->filled, sequence->prompt_tokens()),
+                  .prompt_tokens = std::min(sequence->computed, sequence->prompt_tokens()),
                   .completion_tokens = static_cast<int32_t>(sequence->sampled.size())};
     outbox.add(sequence->sink,
                {.id = id, .tokens = std::move(sequence->undelivered), .finish = std::move(finish)});
@@ -213,7 +224,8 @@ InstanceStats ModelInstance::stats() const {
           .blocks_total = parts_.pool->total_blocks(),
           .kv_time = usage_.total(),
           .prompt_tokens = prompt_tokens_,
-          .output_tokens = output_tokens_};
+          .output_tokens = output_tokens_,
+          .preemptions = scheduler_.preemptions()};
 }
 
 }  // namespace o3::engine

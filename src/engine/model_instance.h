@@ -30,6 +30,7 @@ struct InstanceStats {
   cache::SlotSeconds kv_time;  // of its pool since the start
   int64_t prompt_tokens = 0;   // computed since the start
   int64_t output_tokens = 0;   // sampled since the start
+  int64_t preemptions = 0;     // since the start
 };
 
 class ModelInstance {
@@ -70,6 +71,7 @@ class ModelInstance {
 
   void start_constraints();
   void run(const std::function<void()>& poll);
+  void count_prompt_tokens();
   void fill_masks();
   void sample(const device::TensorView& logits);
   void take_token(Sequence& sequence, Token token);

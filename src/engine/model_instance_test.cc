@@ -266,6 +266,84 @@ TEST_F(InstanceInvariant, AnUnhealthyBackendIsAFailure) {
   EXPECT_EQ(record().finishes.at(0).error->code, Code::kUnavailable);
 }
 
+// In pools that hold one long answer to three, twelve take turns.
+TEST_F(InstanceInvariant, APreemptedRequestGoesOnWhereItWas) {
+  std::mt19937 random(7);
+  std::vector<Ask> asks;
+  int64_t prompt_tokens = 0;
+  int64_t output_tokens = 0;
+  for (uint64_t id = 1; id <= 12; ++id) {
+    Ask ask{.id = id,
+            .prompt = random_prompt(random, 40),
+            .max_new_tokens = 150,
+            .request_class = static_cast<RequestClass>(id % 3)};
+    if (id % 2 == 0) ask.sampling = {.temperature = 1.1F, .top_p = 0.95F, .seed = id};
+    prompt_tokens += std::ssize(ask.prompt);
+    output_tokens += ask.max_new_tokens;
+    asks.push_back(ask);
+  }
+  const auto answers = [&](int32_t pages) {
+    make(pages);
+    sink_ = std::make_shared<RecordingSink>();
+    for (const Ask& ask : asks) submit(ask);
+    finish_all();
+    std::vector<RecordingSink::Record> all;
+    all.reserve(asks.size());
+    for (const Ask& ask : asks) all.push_back(record(ask.id));
+    return all;
+  };
+  const auto roomy = answers(200);
+  EXPECT_EQ(instance_->stats().preemptions, 0);
+  int64_t preemptions = 0;
+  for (const int32_t pages : {16, 20, 24, 28, 32, 50}) {
+    SCOPED_TRACE(pages);
+    const auto tight = answers(pages);
+    preemptions += instance_->stats().preemptions;
+    EXPECT_EQ(instance_->stats().prompt_tokens, prompt_tokens) << "recomputed rows are no new ones";
+    EXPECT_EQ(instance_->stats().output_tokens, output_tokens);
+    for (size_t i = 0; i < asks.size(); ++i) {
+      EXPECT_EQ(tight[i].tokens, roomy[i].tokens) << "request " << asks[i].id;
+      ASSERT_EQ(tight[i].finishes.size(), 1u);
+      EXPECT_FALSE(tight[i].after_finish);
+      EXPECT_EQ(tight[i].finishes[0].outcome, Outcome::kLength);
+      EXPECT_EQ(tight[i].finishes[0].prompt_tokens, std::ssize(asks[i].prompt));
+      EXPECT_EQ(tight[i].finishes[0].completion_tokens, asks[i].max_new_tokens);
+    }
+    EXPECT_EQ(free_blocks(), static_cast<uint32_t>(pages));
+  }
+  EXPECT_GE(preemptions, 10);
+}
+
+TEST_F(InstanceInvariant, APreemptedRequestCanEndLikeAnyOther) {
+  make(16);
+  const auto until_preempted = [&](uint64_t first) {
+    const int64_t before = instance_->stats().preemptions;
+    submit({.id = first, .prompt = std::vector<Token>(20, 3), .max_new_tokens = 150});
+    submit({.id = first + 1,
+            .prompt = std::vector<Token>(20, 5),
+            .max_new_tokens = 150,
+            .deadline = clock_.monotonic() + std::chrono::seconds(10)});
+    while (instance_->stats().preemptions == before) step();
+    EXPECT_EQ(instance_->stats().waiting, 1);
+  };
+  until_preempted(1);
+  instance_->cancel(RequestId{2});
+  step();
+  ASSERT_EQ(record(2).finishes.size(), 1u);
+  EXPECT_EQ(record(2).finishes[0].outcome, Outcome::kCancelled);
+  EXPECT_EQ(record(2).finishes[0].prompt_tokens, 20) << "they were computed";
+  EXPECT_GT(record(2).tokens.size(), 60u);
+  finish_all();
+  until_preempted(3);
+  clock_.advance(std::chrono::seconds(11));
+  step();
+  ASSERT_EQ(record(4).finishes.size(), 1u);
+  EXPECT_EQ(record(4).finishes[0].outcome, Outcome::kDeadline);
+  finish_all();
+  EXPECT_EQ(record(3).tokens, model_->continuation(std::vector<Token>(20, 3), 150));
+  EXPECT_EQ(free_blocks(), 16u);
+}
+
 // Allows one fixed text, then nothing but `end`; may be told to misbehave.
 class FixedText final : public text::TokenConstraint {
  public:
@@ -311,6 +389,21 @@ TEST_F(InstanceInvariant, ConstrainedOutputStaysInsideItsMask) {
   EXPECT_EQ(record(3).tokens.size(), 3u);
   EXPECT_EQ(record(3).finishes.at(0).outcome, Outcome::kLength) << "the budget was too small";
   EXPECT_EQ(record(5).tokens, model_->continuation({1, 2, 3}, 8)) << "others are not masked";
+}
+
+TEST_F(InstanceInvariant, APreemptedConstraintGoesOnAsWell) {
+  make(16);
+  std::vector<Token> text(140);
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<Token>(i * 7 % kVocabulary);
+  submit({.id = 1, .prompt = std::vector<Token>(20, 3), .max_new_tokens = 150});
+  submit({.id = 2,
+          .prompt = std::vector<Token>(20, 5),
+          .max_new_tokens = 150,
+          .constraint = fixed_text(text)});
+  finish_all();
+  EXPECT_GE(instance_->stats().preemptions, 1);
+  EXPECT_EQ(record(2).tokens, text);
+  EXPECT_EQ(record(2).finishes.at(0).outcome, Outcome::kStop);
 }
 
 TEST_F(InstanceInvariant, OneRequestsTroubleIsItsOwn) {

@@ -16,6 +16,16 @@ size_t class_of(const Sequence& sequence) {
   return static_cast<size_t>(sequence.request->request_class);
 }
 
+// The order in which sequences are served: by class, then by arrival.
+bool goes_before(const Sequence* a, const Sequence* b) {
+  return std::pair(class_of(*a), a->arrival) < std::pair(class_of(*b), b->arrival);
+}
+
+// The most slots it can ever take: the last sampled token is never computed.
+int32_t bound_of(const Sequence& sequence) {
+  return sequence.prompt_tokens() + sequence.work().max_new_tokens - 1;
+}
+
 }  // namespace
 
 Scheduler::Scheduler(const SchedulerLimits& limits, cache::BlockPool& pool)
@@ -28,7 +38,8 @@ Scheduler::Scheduler(const SchedulerLimits& limits, cache::BlockPool& pool)
 Sequence& Scheduler::enqueue(std::unique_ptr<Sequence> sequence) {
   Sequence& added = *sequence;
   added.arrival = arrivals_++;
-  O3_CHECK(bound_pages(added) <= pool_.total_blocks(), "what can never fit is refused at submit");
+  O3_CHECK(pages_of(bound_of(added)) <= pool_.total_blocks(),
+           "what can never fit is refused at submit");
   const bool fresh = sequences_.try_emplace(added.request->id, std::move(sequence)).second;
   O3_CHECK(fresh, "two live sequences with one id");
   waiting_[class_of(added)].push_back(&added);
@@ -56,10 +67,13 @@ void Scheduler::retire_all(Outcome outcome, const std::optional<Error>& error) {
   }
 }
 
-int64_t Scheduler::bound_pages(const Sequence& sequence) const {
-  // The last sampled token is never computed, so it takes no slot.
-  return cache::pages_for(pool_.layout(),
-                          int64_t{sequence.prompt_tokens()} + sequence.work().max_new_tokens - 1);
+int64_t Scheduler::pages_of(int32_t tokens) const {
+  return cache::pages_for(pool_.layout(), tokens);
+}
+
+int32_t Scheduler::wanted_room(const Sequence& sequence) const {
+  const int64_t wanted = int64_t{sequence.length()} + limits_.headroom_tokens;
+  return static_cast<int32_t>(std::min<int64_t>(wanted, bound_of(sequence)));
 }
 
 int32_t Scheduler::prefill_budget(int32_t decode_rows) const {
@@ -69,39 +83,73 @@ int32_t Scheduler::prefill_budget(int32_t decode_rows) const {
   return std::min(std::max(within, limits_.min_prefill_rows), room);
 }
 
-void Scheduler::add_rows(StepPlan& plan, Sequence& sequence, int32_t rows, bool admit) const {
+void Scheduler::add_rows(StepPlan& plan, Sequence& sequence, int32_t rows, int32_t room) const {
   O3_DCHECK(sequence.inflight == 0, "a sequence is planned while a step holds it");
-  plan.rows.push_back(SequenceRows{
-      .sequence = &sequence, .rows = rows, .admit = admit, .sample = rows == sequence.pending()});
+  plan.rows.push_back(SequenceRows{.sequence = &sequence,
+                                   .rows = rows,
+                                   .room = room,
+                                   .admit = !sequence.running,
+                                   .sample = rows == sequence.pending()});
   plan.total_rows += rows;
 }
 
-void Scheduler::plan(Nanoseconds now, StepPlan& plan) const {
-  plan.clear();
+// Those that run on, in the order of service.
+std::vector<Sequence*> Scheduler::live_running(Nanoseconds now, StepPlan& plan) const {
+  std::vector<Sequence*> order;
+  order.reserve(running_.size());
   for (Sequence* sequence : running_) {
     if (sequence->retiring) continue;
-    if (past_deadline(*sequence, now)) {
-      plan.expired.push_back(sequence);
-    } else if (sequence->decoding()) {
-      add_rows(plan, *sequence, 1, false);
-    }
+    (past_deadline(*sequence, now) ? plan.expired : order).push_back(sequence);
   }
+  std::sort(order.begin(), order.end(), goes_before);
+  return order;
+}
+
+// Tokens that `sequence`, of the order, may be charged for so that its next one has a slot. What
+// lacks is taken from the end of the order, at last from the sequence itself: 0 then.
+int32_t Scheduler::make_room(std::vector<Sequence*>& order, const Sequence& sequence,
+                             int64_t& uncharged, StepPlan& plan) const {
+  if (sequence.length() <= sequence.room) return sequence.room;
+  const auto lacks = [&](int32_t room) { return pages_of(room) - sequence.charge - uncharged; };
+  while (lacks(sequence.length()) > 0) {
+    Sequence* last = order.back();
+    order.pop_back();
+    plan.preempted.push_back(last);
+    uncharged += last->charge;
+    if (last == &sequence) return 0;
+  }
+  const int32_t wanted = wanted_room(sequence);
+  const int32_t room = lacks(wanted) > 0 ? sequence.length() : wanted;
+  uncharged -= pages_of(room) - sequence.charge;
+  return room;
+}
+
+void Scheduler::plan_decodes(std::vector<Sequence*>& order, int64_t& uncharged,
+                             StepPlan& plan) const {
+  for (size_t i = 0; i < order.size(); ++i) {
+    Sequence& sequence = *order[i];
+    if (!sequence.decoding()) continue;
+    const int32_t room = make_room(order, sequence, uncharged, plan);
+    if (room > 0) add_rows(plan, sequence, 1, room);
+  }
+}
+
+void Scheduler::plan_prompts(const std::vector<Sequence*>& order, Nanoseconds now,
+                             int64_t uncharged, StepPlan& plan) const {
   int32_t budget = prefill_budget(plan.total_rows);
-  const auto chunk = [&](Sequence& sequence, bool admit) {
+  const auto chunk = [&](Sequence& sequence, int32_t room) {
     const int32_t rows = std::min(budget, sequence.pending());
-    add_rows(plan, sequence, rows, admit);
+    add_rows(plan, sequence, rows, room);
     plan.prefill_rows += rows;
     budget -= rows;
   };
-  // Pages and places of expired sequences are free only after this step's commit, for the next.
-  int64_t uncharged = pool_.total_blocks() - charged_;
   int32_t places = limits_.max_running - running();
-  bool admitting = true;
+  // Who was preempted goes before all that wait, in the next step.
+  bool admitting = plan.preempted.empty();
+  auto running = order.begin();
   for (size_t c = 0; c < kClasses; ++c) {
-    for (Sequence* sequence : running_) {
-      if (budget == 0) break;
-      if (class_of(*sequence) != c || sequence->retiring || sequence->decoding()) continue;
-      if (!past_deadline(*sequence, now)) chunk(*sequence, false);
+    for (; running != order.end() && class_of(**running) == c; ++running) {
+      if (budget > 0 && !(*running)->decoding()) chunk(**running, (*running)->room);
     }
     for (Sequence* sequence : waiting_[c]) {
       if (sequence->retiring) continue;
@@ -109,14 +157,27 @@ void Scheduler::plan(Nanoseconds now, StepPlan& plan) const {
         plan.expired.push_back(sequence);
         continue;
       }
-      // Nobody passes the first that does not fit, or a large one would wait for ever.
-      admitting = admitting && budget > 0 && places > 0 && bound_pages(*sequence) <= uncharged;
       if (!admitting) continue;
-      uncharged -= bound_pages(*sequence);
+      // Nobody passes the first that does not fit, or a large one would wait for ever.
+      const int32_t room = wanted_room(*sequence);
+      const int64_t pages = pages_of(room);
+      admitting = budget > 0 && places > 0 && pages <= uncharged;
+      if (!admitting) continue;
+      uncharged -= pages;
       --places;
-      chunk(*sequence, true);
+      chunk(*sequence, room);
     }
   }
+}
+
+void Scheduler::plan(Nanoseconds now, StepPlan& plan) const {
+  plan.clear();
+  std::vector<Sequence*> order = live_running(now, plan);
+  // Pages of all others are back before this plan takes any; their places are free in the next.
+  int64_t uncharged = pool_.total_blocks();
+  for (const Sequence* sequence : order) uncharged -= sequence->charge;
+  plan_decodes(order, uncharged, plan);
+  plan_prompts(order, now, uncharged, plan);
 }
 
 void Scheduler::admit(Sequence& sequence) {
@@ -125,18 +186,50 @@ void Scheduler::admit(Sequence& sequence) {
   queue.erase(std::find(queue.begin(), queue.end(), &sequence));
   --waiting_count_;
   sequence.running = true;
-  sequence.charge = bound_pages(sequence);
-  charged_ += sequence.charge;
-  O3_CHECK(charged_ <= pool_.total_blocks(), "more pages promised than there are");
   O3_CHECK(running() < limits_.max_running, "more sequences run than may");
   running_.push_back(&sequence);
   // Room for the ids of the whole bound, so that decoding never grows them.
-  const int64_t slots = int64_t{sequence.prompt_tokens()} + sequence.work().max_new_tokens - 1;
   sequence.tables.resize(pool_.layout().groups.size());
   for (size_t g = 0; g < sequence.tables.size(); ++g) {
     const int32_t page_tokens = pool_.layout().groups[g].page_tokens;
-    sequence.tables[g].reserve(static_cast<size_t>((slots + page_tokens - 1) / page_tokens));
+    sequence.tables[g].reserve(
+        static_cast<size_t>((int64_t{bound_of(sequence)} + page_tokens - 1) / page_tokens));
   }
+}
+
+// It keeps its tokens, gives up its pages and waits where its arrival puts it.
+void Scheduler::preempt(Sequence& sequence) {
+  O3_CHECK(sequence.running && sequence.inflight == 0 && !sequence.retiring,
+           "only what runs and is not in flight is preempted");
+  give_back_pages(sequence);
+  sequence.filled = 0;
+  sequence.running = false;
+  std::erase(running_, &sequence);
+  auto& queue = waiting_[class_of(sequence)];
+  queue.insert(std::upper_bound(queue.begin(), queue.end(), &sequence, goes_before), &sequence);
+  ++waiting_count_;
+  ++preemptions_;
+}
+
+void Scheduler::charge(Sequence& sequence, int32_t room) {
+  if (room == sequence.room) return;
+  const int64_t pages = pages_of(room);
+  charged_ += pages - sequence.charge;
+  sequence.charge = pages;
+  sequence.room = room;
+  O3_CHECK(charged_ <= pool_.total_blocks(), "more pages promised than there are");
+}
+
+void Scheduler::give_back_pages(Sequence& sequence) {
+  charged_ -= sequence.charge;
+  sequence.charge = 0;
+  sequence.room = 0;
+  for (size_t g = 0; g < sequence.tables.size(); ++g) {
+    const int32_t page_tokens = pool_.layout().groups[g].page_tokens;
+    usage_.leased -= static_cast<int64_t>(sequence.tables[g].size()) * page_tokens;
+    usage_.written -= sequence.filled;
+  }
+  sequence.tables.clear();
 }
 
 // Leases what the tables lack to hold `tokens` tokens.
@@ -157,9 +250,14 @@ void Scheduler::commit(const StepPlan& plan) {
     retire(*sequence, Outcome::kDeadline,
            Error{Code::kDeadline, "the request's deadline passed before it was finished", {}});
   }
+  for (Sequence* sequence : retiring_) {
+    if (sequence->inflight == 0) give_back_pages(*sequence);
+  }
+  for (Sequence* sequence : plan.preempted) preempt(*sequence);
   for (const SequenceRows& share : plan.rows) {
     Sequence& sequence = *share.sequence;
     if (share.admit) admit(sequence);
+    charge(sequence, share.room);
     lease_for(sequence, sequence.filled + share.rows);
     ++sequence.inflight;
   }
@@ -170,6 +268,7 @@ void Scheduler::complete(const StepPlan& plan, Nanoseconds took) {
     Sequence& sequence = *share.sequence;
     --sequence.inflight;
     sequence.filled += share.rows;
+    sequence.computed = std::max(sequence.computed, sequence.filled);
     usage_.written += int64_t{share.rows} * static_cast<int64_t>(sequence.tables.size());
   }
   cost_.observe(plan.total_rows, took);
@@ -183,13 +282,7 @@ void Scheduler::release(Sequence& sequence) {
     return;
   }
   std::erase(running_, &sequence);
-  charged_ -= sequence.charge;
-  for (size_t g = 0; g < sequence.tables.size(); ++g) {
-    const int32_t page_tokens = pool_.layout().groups[g].page_tokens;
-    usage_.leased -= static_cast<int64_t>(sequence.tables[g].size()) * page_tokens;
-    usage_.written -= sequence.filled;
-  }
-  sequence.tables.clear();
+  give_back_pages(sequence);
 }
 
 void Scheduler::reap(std::vector<std::unique_ptr<Sequence>>& released) {

@@ -27,6 +27,9 @@ struct SchedulerLimits {
   Nanoseconds step_time_target = std::chrono::milliseconds(25);
   // What prefill gets beside decodes even when the target leaves less: it must not starve.
   int32_t min_prefill_rows = 8;
+  // Tokens beyond the known ones for which a sequence is charged, where the pool allows: with more,
+  // fewer run at once; with fewer, more are preempted.
+  int32_t headroom_tokens = 64;
 };
 
 class Scheduler {
@@ -45,7 +48,8 @@ class Scheduler {
   // The next step, without any side effect. No step may be in flight.
   void plan(Nanoseconds now, StepPlan& plan) const;
 
-  // Carries the plan out: the only place that admits and leases pages. Retires the expired.
+  // Carries the plan out: the only place that admits, preempts and leases pages. Retires the
+  // expired; pages of retiring sequences return first.
   void commit(const StepPlan& plan);
 
   // The committed step came back: its rows are in the cache, its sequences are no longer in flight.
@@ -58,16 +62,27 @@ class Scheduler {
   int32_t waiting() const noexcept { return waiting_count_; }
   int32_t running() const noexcept { return static_cast<int32_t>(running_.size()); }
   int64_t charged_pages() const noexcept { return charged_; }
+  int64_t preemptions() const noexcept { return preemptions_; }  // since the start
   const cache::SlotUsage& usage() const noexcept { return usage_; }
   const StepCost& cost() const noexcept { return cost_; }
 
  private:
   static constexpr size_t kClasses = 4;
 
-  void add_rows(StepPlan& plan, Sequence& sequence, int32_t rows, bool admit) const;
+  std::vector<Sequence*> live_running(Nanoseconds now, StepPlan& plan) const;
+  void plan_decodes(std::vector<Sequence*>& order, int64_t& uncharged, StepPlan& plan) const;
+  int32_t make_room(std::vector<Sequence*>& order, const Sequence& sequence, int64_t& uncharged,
+                    StepPlan& plan) const;
+  void plan_prompts(const std::vector<Sequence*>& order, Nanoseconds now, int64_t uncharged,
+                    StepPlan& plan) const;
+  void add_rows(StepPlan& plan, Sequence& sequence, int32_t rows, int32_t room) const;
   int32_t prefill_budget(int32_t decode_rows) const;
-  int64_t bound_pages(const Sequence& sequence) const;
+  int32_t wanted_room(const Sequence& sequence) const;
+  int64_t pages_of(int32_t tokens) const;
   void admit(Sequence& sequence);
+  void preempt(Sequence& sequence);
+  void charge(Sequence& sequence, int32_t room);
+  void give_back_pages(Sequence& sequence);
   void lease_for(Sequence& sequence, int32_t tokens);
   void release(Sequence& sequence);
 
@@ -79,6 +94,7 @@ class Scheduler {
   std::vector<Sequence*> retiring_;
   int32_t waiting_count_ = 0;
   int64_t charged_ = 0;  // pages promised to running sequences, <= pool total
+  int64_t preemptions_ = 0;
   uint64_t arrivals_ = 0;
   cache::SlotUsage usage_;
   StepCost cost_;

@@ -185,10 +185,10 @@ TEST_F(SchedulerInvariant, HigherClassesGetPrefillRowsFirst) {
 
 TEST_F(SchedulerInvariant, NobodyPassesTheFirstThatDoesNotFit) {
   make(10);
-  add(1, 16, 100);  // 8 pages
+  add(1, 16, 100);  // 5 pages at first, 8 in the end
   step();
-  add(2, 16, 100);  // 8 pages: waits
-  add(3, 1, 1);     // would fit
+  add(2, 96, 17);  // 7 pages: waits
+  add(3, 1, 1);    // would fit
   add(4, 1, 1, RequestClass::kLow);
   for (int i = 0; i < 98; ++i) {
     step();
@@ -196,9 +196,76 @@ TEST_F(SchedulerInvariant, NobodyPassesTheFirstThatDoesNotFit) {
   }
   step();  // 1 finishes
   step();
-  EXPECT_EQ(rows(2), 16);
+  EXPECT_EQ(rows(2), 96);
   EXPECT_EQ(rows(3), 1);
   EXPECT_EQ(rows(4), 1);
+}
+
+TEST_F(SchedulerInvariant, AdmissionAsksForWhatIsNeededNext) {
+  make(100);
+  for (uint64_t id = 1; id <= 12; ++id) add(id, 20, 1500);  // 95 pages each, if they go so far
+  step();
+  EXPECT_EQ(scheduler_->running(), 12);
+  EXPECT_EQ(scheduler_->charged_pages(), 12 * 6);  // 20 tokens and 64 to come
+  EXPECT_EQ(pool_->free_blocks(), 100u - 12 * 2);
+  for (int i = 0; i < 65; ++i) step();
+  EXPECT_EQ(scheduler_->running(), 12);
+  EXPECT_GT(scheduler_->charged_pages(), 12 * 6);
+}
+
+TEST_F(SchedulerInvariant, TheLastInOrderMakesRoom) {
+  make(12);
+  Sequence& low = add(1, 20, 170, RequestClass::kLow);  // came first, but its class is last
+  Sequence& oldest = add(2, 20, 170);                   // 12 pages in the end: all there are
+  step();
+  ASSERT_EQ(scheduler_->running(), 2);
+  while (scheduler_->preemptions() == 0) step();
+  EXPECT_FALSE(low.running);
+  EXPECT_EQ(rows(1), 0);
+  EXPECT_EQ(rows(2), 1) << "the first in order goes on in the same step";
+  EXPECT_TRUE(low.tables.empty());
+  EXPECT_EQ(low.filled, 0);
+  const auto kept = low.sampled.size();
+  EXPECT_GT(kept, 64u);
+  add(3, 1, 1, RequestClass::kLow);
+  while (oldest.running && !oldest.retiring) {
+    ASSERT_EQ(low.sampled.size(), kept);
+    ASSERT_EQ(scheduler_->waiting(), 2) << "nobody passes who was preempted";
+    step();
+    if (!released_.empty()) break;
+  }
+  step();
+  EXPECT_EQ(rows(1), 20 + static_cast<int32_t>(kept)) << "all its tokens are computed again";
+  EXPECT_EQ(rows(3), 1);
+  EXPECT_EQ(low.sampled.size(), kept + 1);
+  while (!scheduler_->empty()) step();
+  EXPECT_EQ(scheduler_->preemptions(), 1);
+}
+
+TEST_F(SchedulerInvariant, WhoRunsAloneIsNeverPreempted) {
+  make(12);
+  add(1, 20, 173);  // the whole pool in the end
+  while (!scheduler_->empty()) step();
+  EXPECT_EQ(scheduler_->preemptions(), 0);
+  EXPECT_EQ(pool_->free_blocks(), 12u);
+}
+
+// Pages of cancelled and expired sequences serve the step that sees them end, before anybody is
+// preempted for them.
+TEST_F(SchedulerTest, PagesOfTheRetiringAreUsedFirst) {
+  make(12);
+  add(1, 20, 170);
+  Sequence& second = add(2, 20, 170);
+  add(3, 20, 4, RequestClass::kLow);
+  while (scheduler_->preemptions() == 0) {
+    const bool next_would = scheduler_->charged_pages() == 12;
+    if (next_would) scheduler_->retire(RequestId{1}, Outcome::kCancelled);
+    step();
+    if (next_would) break;
+  }
+  EXPECT_EQ(scheduler_->preemptions(), 0);
+  EXPECT_TRUE(second.running);
+  while (!scheduler_->empty()) step();
 }
 
 TEST_F(SchedulerInvariant, RunningSequencesProgressEveryStep) {

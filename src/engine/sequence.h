@@ -14,8 +14,9 @@
 
 namespace o3::engine {
 
-// Made at submit, waiting until a plan admits it, running until it retires; released (pages back,
-// Finish made) only when retiring && inflight == 0.
+// Made at submit, waiting until a plan admits it, running until it retires or is preempted, which
+// makes it wait again with its tokens and without its pages; released (Finish made) only when
+// retiring && inflight == 0.
 struct Sequence {
   Sequence(std::shared_ptr<const Request> its_request, std::shared_ptr<DeltaSink> its_sink)
       : request(std::move(its_request)), sink(std::move(its_sink)) {}
@@ -39,8 +40,10 @@ struct Sequence {
 
   bool running = false;                   // admitted
   std::vector<cache::BlockLease> tables;  // one per KV group, pages in logical order
-  int64_t charge = 0;                     // pages promised to it while it runs: its full bound
+  int64_t charge = 0;                     // pages promised to it while it runs
+  int32_t room = 0;                       // tokens that the charge holds, while it runs
   int32_t filled = 0;                     // tokens whose K/V is in the cache
+  int32_t computed = 0;                   // the most `filled` ever was; what is below is recomputed
   int32_t inflight = 0;                   // committed steps that have not come back
 
   std::vector<Token> sampled;      // a stop token included

@@ -13,20 +13,23 @@ struct Sequence;
 struct SequenceRows {
   Sequence* sequence = nullptr;
   int32_t rows = 0;
+  int32_t room = 0;     // tokens it is charged for from this step on
   bool admit = false;   // it waits; commit() makes it run
   bool sample = false;  // the last row's logits give the next token
 };
 
 // Valid until the scheduler next changes.
 struct StepPlan {
-  std::vector<SequenceRows> rows;  // decode rows first, then prefill chunks by class and arrival
-  std::vector<Sequence*> expired;  // past their deadline; not in rows
+  std::vector<SequenceRows> rows;    // decode rows first, then prefill chunks by class and arrival
+  std::vector<Sequence*> expired;    // past their deadline; not in rows
+  std::vector<Sequence*> preempted;  // give up their pages and wait again; not in rows
   int32_t total_rows = 0;
   int32_t prefill_rows = 0;  // of those, rows of chunks
 
   void clear() noexcept {
     rows.clear();
     expired.clear();
+    preempted.clear();
     total_rows = prefill_rows = 0;
   }
 };

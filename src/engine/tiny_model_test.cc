@@ -51,5 +51,31 @@ TEST(TinyModel, TokensDoNotDependOnTheBatch) {
   }
 }
 
+// Five answers of up to 120 tokens in a pool for 208: what was preempted is computed again in
+// chunks, and goes on with the same bits.
+TEST(TinyModel, TokensDoNotDependOnPreemption) {
+  for (const auto isa : device::cpu::available_isas()) {
+    auto backend = device::cpu::CpuBackend::create({.threads = 2, .isa = isa});
+    ASSERT_TRUE(backend.ok()) << backend.error().message;
+    const auto file = model::TestGguf::open(model::golden_path("tiny_llama_mixed.gguf")).build();
+    auto loaded = model::load_model(file, **backend, {});
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    const std::shared_ptr<const model::Model> model(*std::move(loaded));
+    std::vector<Ask> all = asks(model->config().vocabulary);
+    all.resize(5);
+    for (Ask& ask : all) {
+      ask.prompt.resize(std::min<size_t>(ask.prompt.size(), 20));
+      ask.max_new_tokens = 100;
+    }
+    ManualClock clock;
+    const auto roomy = test_instance(**backend, model, kernels::Compute::kFast, clock);
+    const Answers alone = answer_alone(*roomy, all);
+    const auto tight = test_instance(**backend, model, kernels::Compute::kFast, clock, 13);
+    ASSERT_GE(tight->limits().context, 120);
+    EXPECT_EQ(answer_together(*tight, clock, all, 3), alone) << isa_name(isa);
+    EXPECT_GE(tight->stats().preemptions, 1);
+  }
+}
+
 }  // namespace
 }  // namespace o3::engine

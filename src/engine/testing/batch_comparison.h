@@ -18,10 +18,13 @@ using Answers = std::map<uint64_t, std::vector<Token>>;
 
 inline std::unique_ptr<ModelInstance> test_instance(device::Backend& backend,
                                                     std::shared_ptr<const model::Model> model,
-                                                    kernels::Compute compute, const Clock& clock) {
+                                                    kernels::Compute compute, const Clock& clock,
+                                                    int64_t pages = 4096) {
   EngineOptions options;
   options.page_tokens = 16;
-  options.kv_bytes = int64_t{256} << 20;
+  const auto layout = cache::make_page_layout(model->cache_specs(), options.page_tokens);
+  O3_CHECK(layout.ok(), "the layout can be made");
+  options.kv_bytes = pages * layout->page_bytes;
   options.max_running = 8;
   options.max_step_rows = 48;
   options.compute = compute;
