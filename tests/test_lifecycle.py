@@ -238,7 +238,7 @@ def test_a_file_that_is_no_model(tmp_path):
 
 
 def test_sigterm_lets_a_stream_finish(tmp_path):
-    with Server(tmp_path / "data") as server:
+    with Server(tmp_path / "data", "--drain-timeout", "10m") as server:  # however busy the machine
         connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
         connection.request("POST", "/v1/chat/completions", json.dumps(chat(400, stream=True)),
                            {"Authorization": f"Bearer {server.key}",

@@ -108,10 +108,10 @@ void add_ppl(CLI::App& parent, Action& action) {
   command->add_flag("--json", options->json, "One JSON object on standard output");
   add_runtime_options(*command, options->runtime);
   command->callback([options, &action] {
-    if (options->perplexity.skip > options->perplexity.window - 2) {
-      throw CLI::ValidationError("--skip", "at most --window - 2, or nothing is scored");
-    }
     action = [options] {
+      if (options->perplexity.skip > options->perplexity.window - 2) {
+        return report_usage("--skip is at most --window - 2, or nothing is scored");
+      }
       const Result<void> done = evaluate(*options);
       return done.ok() ? ExitCode::kOk : report(done.error());
     };

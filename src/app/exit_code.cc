@@ -30,6 +30,11 @@ ExitCode exit_code_for(Code code) noexcept {
   return ExitCode::kFailed;
 }
 
+ExitCode report_usage(std::string_view message) {
+  std::fprintf(stderr, "error: %.*s\n", static_cast<int>(message.size()), message.data());
+  return ExitCode::kUsage;
+}
+
 ExitCode report(const Error& error) {
   // It may repeat words of a file, which must not reach the terminal as escape sequences.
   std::string line;

@@ -2,6 +2,8 @@
 // Exit codes of every command; docs/cli.md lists them for users.
 #pragma once
 
+#include <string_view>
+
 #include "base/result.h"
 
 namespace o3::app {
@@ -17,6 +19,9 @@ enum class ExitCode : int {
 
 // Which exit code an error ends a command with.
 ExitCode exit_code_for(Code code) noexcept;
+
+// Prints "error: MESSAGE" on standard error; for options that do not go together.
+ExitCode report_usage(std::string_view message);
 
 // Prints "error: MESSAGE" (with the parameter, when named) on standard error.
 ExitCode report(const Error& error);

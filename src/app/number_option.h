@@ -29,19 +29,14 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, T& target, T
                         const std::string& help) {
   const auto text = [](T value) { return CLI::detail::to_string(value); };
   const std::string range = text(least) + " to " + text(most);
-  auto* option = command
-                     .add_option_function<std::string>(
-                         name,
-                         [&target, name, least, most, range](const std::string& given) {
-                           T value{};
-                           if (!read_number(given, value) || value < least || value > most) {
-                             throw CLI::ValidationError(
-                                 name, "takes a number of " + range + ", not '" + given + "'");
-                           }
-                           target = value;
-                         },
-                         help)
-                     ->type_name(range);
+  const auto reject = [least, most, range](const std::string& given) -> std::string {
+    T value{};
+    if (read_number(given, value) && value >= least && value <= most) return {};
+    return "takes a number of " + range + ", not '" + given + "'";
+  };
+  const auto take = [&target](const std::string& given) { read_number(given, target); };
+  auto* option = command.add_option_function<std::string>(name, take, help);
+  option->type_name(range)->check(reject);
   if (target >= least && target <= most) option->default_str(text(target));
   return option;
 }

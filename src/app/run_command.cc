@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,17 +44,14 @@ Result<std::vector<Token>> prompt_tokens(const RunOptions& options, const Loaded
   return text::with_bos(tokenizer, tokenizer.encode(segments));
 }
 
-// "1,2,3"; throws what CLI11 reports as a usage error.
-std::vector<Token> read_ids(const std::string& text) {
+// "1,2,3"; nothing when an id is not a number.
+std::optional<std::vector<Token>> read_ids(std::string_view text) {
   std::vector<Token> ids;
   size_t at = 0;
   while (at <= text.size()) {
     const size_t comma = std::min(text.find(',', at), text.size());
-    const std::string one = text.substr(at, comma - at);
     Token id = 0;
-    if (!read_number(one, id) || id < 0) {
-      throw CLI::ValidationError("--prompt-ids", "takes token ids, as in 1,2,3; not '" + one + "'");
-    }
+    if (!read_number(text.substr(at, comma - at), id) || id < 0) return std::nullopt;
     ids.push_back(id);
     at = comma + 1;
   }
@@ -188,9 +186,15 @@ void add_run_command(CLI::App& app, Action& action) {
   command->add_option("--model", options->runtime.model, "GGUF file")->required();
   auto* prompt = command->add_option("--prompt", options->prompt, "The user's message");
   auto* ids = command->add_option_function<std::string>(
-      "--prompt-ids", [options](const std::string& text) { options->prompt_ids = read_ids(text); },
+      "--prompt-ids",
+      [options](const std::string& text) {
+        options->prompt_ids = read_ids(text).value_or(std::vector<Token>{});
+      },
       "Token ids to continue, instead of --prompt");
   ids->type_name("ID,ID,...")->excludes(prompt);
+  ids->check([](const std::string& text) -> std::string {
+    return read_ids(text) ? "" : "takes token ids, as in 1,2,3; not '" + text + "'";
+  });
   engine::SamplingParams& sampling = options->sampling;
   add_number(*command, "--max-tokens", options->max_tokens, 1, 1 << 24, "Longest answer");
   add_number(*command, "--temperature", sampling.temperature, 0.0F, 100.0F, "0: greedy");
@@ -201,14 +205,11 @@ void add_run_command(CLI::App& app, Action& action) {
                     "Continue the prompt as text, without the chat template");
   command->add_flag("--json", options->json, "One JSON object on standard output");
   add_runtime_options(*command, options->runtime);
-  command->callback([options, prompt, ids, &action] {
-    if (prompt->count() + ids->count() == 0) {
-      throw CLI::ValidationError("run", "give --prompt TEXT or --prompt-ids IDS");
-    }
-    if (options->prompt.empty() && ids->count() == 0) {
-      throw CLI::ValidationError("--prompt", "the prompt is empty");
-    }
+  command->callback([options, &action] {
     action = [options] {
+      if (options->prompt.empty() && options->prompt_ids.empty()) {
+        return report_usage("give --prompt TEXT (not empty) or --prompt-ids IDS");
+      }
       const Result<void> done = run(*options);
       return done.ok() ? ExitCode::kOk : report(done.error());
     };

@@ -88,13 +88,12 @@ void add_serve_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("serve", "Serve models over HTTP");
   command
       ->add_option_function<std::string>(
-          "--config",
-          [flags](const std::string& file) {
-            if (file.empty()) throw CLI::ValidationError("--config", "needs a file's name");
-            flags->config_file = file;
-          },
+          "--config", [flags](const std::string& file) { flags->config_file = file; },
           "YAML file; options given here win over it")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check([](const std::string& file) -> std::string {
+        return file.empty() ? "needs a file's name" : "";
+      });
   for (const config::Setting& row : config::serve::kRows) add_setting(*command, row, flags);
   command->add_flag("--open", flags->open_page, "Open the chat page when there is a desktop");
   command->add_flag("--json", flags->json, "Print address, page link and new key as one JSON line");
