@@ -10,6 +10,11 @@ namespace {
 
 using nlohmann::json;
 
+// `position` counts from 1.
+std::string not_json(size_t position) {
+  return "Not valid JSON (UTF-8 text) at byte " + std::to_string(position) + ".";
+}
+
 // Receives the library's parse events; builds the document and counts. A false return ends the
 // parse, with error_ saying why. The member names are the library's.
 class Builder {
@@ -56,8 +61,7 @@ class Builder {
     if (error.id == kNumberOverflow) {
       return fail(Code::kInvalid, "A number is outside the range of a double.");
     }
-    return fail(Code::kInvalid,
-                "Not valid JSON (UTF-8 text) at byte " + std::to_string(position) + ".");
+    return fail(Code::kInvalid, not_json(position));
   }
 
   json take() { return std::move(root_); }
@@ -142,6 +146,10 @@ class Builder {
 Result<nlohmann::json> read_json(std::string_view text, const JsonLimits& limits) {
   if (text.size() > limits.bytes) {
     return Error{Code::kTooLong, "Larger than " + std::to_string(limits.bytes) + " bytes.", {}};
+  }
+  // The library takes a NUL byte for the end of the text; no valid text has one.
+  if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    return invalid(not_json(nul + 1));
   }
   Builder builder(limits);
   const bool complete = json::sax_parse(text.begin(), text.end(), &builder);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace o3::config {
 namespace {
 
@@ -31,6 +33,16 @@ TEST(JsonReader, RefusesWhatTwoReadersMightReadDifferently) {
   }
   const Error twice = refused(R"({"a":{"role":1,"role":2}})");
   EXPECT_EQ(twice.param, "a.role");
+}
+
+TEST(JsonReader, ANulByteIsNotTheEndOfTheText) {
+  using std::string_literals::operator""s;
+  for (const std::string& text : {"{\"a\":1}\0{junk"s, "{\"a\":1}\0"s, "\0"s, "\0{}"s, "[1,\0 2]"s,
+                                  "{\"a\0\":1}"s, "\"a\0b\""s, "1\0"s, "1 \0"s}) {
+    EXPECT_EQ(refused(text).code, Code::kInvalid) << text;
+  }
+  EXPECT_EQ(refused("{}\0"s).message, "Not valid JSON (UTF-8 text) at byte 3.");
+  EXPECT_EQ((*read_json(R"("a\u0000b")")), "a\0b"s) << "an escaped one is a character";
 }
 
 TEST(JsonReader, ANumberOutOfRangeNamesItsField) {

@@ -92,6 +92,37 @@ TEST_F(Settings, RefusesDocumentsThatAreNotAMapOfPlainValues) {
   EXPECT_FALSE(Snapshot::load(kTable, "/nonexistent/o3.yaml", {}).ok());
 }
 
+TEST_F(Settings, RefusesWhatOneOfTwoReadersWouldNotSee) {
+  using std::string_literals::operator""s;
+  for (const std::string& yaml :
+       {"on: true\n\0"s, "on\0x: true\n"s, "# a\0\non: true\n"s, "name: a\0b\n"s}) {
+    EXPECT_NE(refused(yaml).find("a NUL byte"), std::string::npos) << refused(yaml);
+  }
+  EXPECT_TRUE(refused("on: true\nname: a\0b\n"s).starts_with(path_.string() + ":2: "));
+  for (const std::string yaml : {"\"on\\0x\": true\n", "\"o\\nn\": true\n", "name: \"a\\0b\"\n",
+                                 "hosts: [\"a\\x00b\"]\n"}) {
+    EXPECT_NE(refused(yaml).find("control character"), std::string::npos) << refused(yaml);
+    EXPECT_EQ(refused(yaml).find('\0'), std::string::npos) << "the message would end there";
+  }
+  for (const std::string yaml : {"on: true\n---\nname: b\n", "---\non: true\n---\n",
+                                 "on: true\n...\nname: b\n", "---\n---\non: true\n"}) {
+    EXPECT_NE(refused(yaml).find("one document"), std::string::npos) << yaml << refused(yaml);
+  }
+  EXPECT_EQ(refused("---\non: true\n...\n"), "accepted");
+  EXPECT_EQ(refused("%YAML 1.2\n---\non: true\n"), "accepted");
+}
+
+TEST_F(Settings, RefusesAFileThatCannotBeRead) {
+  const auto folder = Snapshot::load(kTable, testing::TempDir(), {});
+  ASSERT_FALSE(folder.ok());
+  EXPECT_NE(folder.error().message.find(testing::TempDir()), std::string::npos);
+  EXPECT_NE(folder.error().message.find("a directory"), std::string::npos);
+  const auto memory = Snapshot::load(kTable, "/proc/self/mem", {});
+  ASSERT_FALSE(memory.ok()) << "it opens, but its first byte cannot be read";
+  EXPECT_NE(memory.error().message.find("/proc/self/mem"), std::string::npos);
+  EXPECT_FALSE(Snapshot::load(kTable, "", {}).ok());
+}
+
 TEST_F(Settings, BoundsAreInclusiveAndFormsAreExact) {
   EXPECT_TRUE(with({{"net.port", "65535", "-p"}}).ok());
   for (const std::string_view text : {"65536", "-1", "1.0", "1e3", "0x10", "", " 1", "1 "}) {

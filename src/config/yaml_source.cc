@@ -3,8 +3,8 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 
@@ -23,6 +23,7 @@ class Flattener {
     if (depth > kMaxDepth) return at(node, "nested deeper than " + std::to_string(kMaxDepth));
     for (const auto& entry : node) {
       if (!entry.first.IsScalar()) return at(entry.first, "a name must be plain text");
+      O3_TRY(printable(entry.first));
       const std::string name = prefix + entry.first.Scalar();
       const auto [known, fresh] = lines_.emplace(name, entry.first.Mark().line + 1);
       if (!fresh) {
@@ -50,7 +51,17 @@ class Flattener {
 
   Result<void> scalar(const YAML::Node& node, const std::string& name) {
     if (found_.size() == kMaxScalars) return at(node, "too many values in one file");
+    O3_TRY(printable(node));
     found_.push_back({name, node.Scalar(), place(node)});
+    return {};
+  }
+
+  // An escaped NUL or line break would end or split a path or a message that repeats it.
+  Result<void> printable(const YAML::Node& scalar) const {
+    const bool control = std::ranges::any_of(scalar.Scalar(), [](char c) {
+      return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    });
+    if (control) return at(scalar, "names and values have no control characters");
     return {};
   }
 
@@ -66,23 +77,38 @@ class Flattener {
   std::vector<Override> found_;
 };
 
+Error unreadable(const std::filesystem::path& file, const std::string& why) {
+  return Error{Code::kNotFound, "cannot read the configuration file '" + file.string() + "'" + why,
+               {}};
+}
+
 Result<std::string> read_text(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) return unreadable(file, ": it is a directory");
   std::ifstream in(file, std::ios::binary);
-  if (!in) {
-    return Error{Code::kNotFound, "cannot read the configuration file " + file.string(), {}};
-  }
+  if (!in) return unreadable(file, "");
   std::string text(kMaxFileBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) return unreadable(file, "");
   text.resize(static_cast<size_t>(in.gcount()));
   if (text.size() > kMaxFileBytes) {
     return Error{Code::kTooLong, file.string() + " is larger than 1 MiB", {}};
+  }
+  if (const size_t nul = text.find('\0'); nul != std::string::npos) {
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(nul), '\n');
+    return invalid(file.string() + ":" + std::to_string(line) + ": a NUL byte");
   }
   return text;
 }
 
 Result<std::vector<Override>> flatten(const std::string& text, const std::string& name) {
-  const YAML::Node root = YAML::Load(text);
-  if (root.IsNull()) return std::vector<Override>{};
+  const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+  if (documents.size() > 1) {
+    return invalid(name + ": a configuration file is one document; this one has " +
+                   std::to_string(documents.size()) + ", cut by \"---\" or \"...\"");
+  }
+  if (documents.empty() || documents.front().IsNull()) return std::vector<Override>{};
+  const YAML::Node& root = documents.front();
   if (!root.IsMap()) return invalid(name + ": a configuration file is a map of names to values");
   Flattener flattener(name);
   O3_TRY(flattener.map(root, "", 1));
