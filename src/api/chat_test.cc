@@ -329,7 +329,7 @@ TEST_F(ChatTest, ErrorsAreOpenAisObjects) {
            Row{chat(R"(,"n":2)"), 400, "unsupported_parameter", "n"},
            Row{chat(R"(,"tools":[])"), 400, "unsupported_parameter", "tools"},
            Row{user(huge), 400, "context_length_exceeded", "messages"},
-           Row{user("x", R"(,"max_tokens":1024)"), 400, "context_length_exceeded", "messages"},
+           Row{user("x", R"(,"max_tokens":1024)"), 400, "context_length_exceeded", "max_tokens"},
        }) {
     const RawResponse response = ask(post(row.body));
     EXPECT_EQ(response.status, row.status) << row.body.substr(0, 80);

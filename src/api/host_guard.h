@@ -5,7 +5,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+
 namespace o3::api {
+
+// kInvalid: a name that no Host field has (a wildcard, a port, an address with its scheme,
+// nothing).
+Result<void> check_allowed_hosts(const std::vector<std::string>& allowed);
 
 // Against DNS rebinding: a web page whose name was made to point at 127.0.0.1 reaches a server on
 // loopback from the user's browser, but the Host field still holds the page's name. While bound to

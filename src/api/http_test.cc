@@ -174,6 +174,18 @@ TEST_F(HttpTest, CreateRefusesWhatCannotBeServed) {
   options.http.host = "example.com";
   EXPECT_EQ(Server::create(options, parts(), models()).error().param, "host");
   options.http.host = "127.0.0.1";
+  for (const char* host : {"*", "", "*.octo.test", "octo.test:80", "http://octo.test", "octo.test/",
+                           "::1", "a b", "[::1", "[octo]", "caf\xc3\xa9.test", "a,b"}) {
+    options.allowed_hosts = {"octo.test", host};
+    const auto made = Server::create(options, parts(), models());
+    ASSERT_FALSE(made.ok()) << host;
+    EXPECT_EQ(made.error().code, Code::kInvalid);
+    EXPECT_EQ(made.error().param, "allowed_hosts");
+    EXPECT_NE(made.error().message.find("\"" + std::string(host) + "\""), std::string::npos);
+  }
+  options.allowed_hosts = {"octo.test", "Octo-1.test", "my_box", "192.168.0.7", "[fe80::1]"};
+  EXPECT_TRUE(Server::create(options, parts(), models()).ok());
+  options.allowed_hosts.clear();
   ServedModels twice = models();
   twice.push_back(twice.front());
   EXPECT_EQ(Server::create(options, parts(), twice).error().param, "models");
@@ -256,6 +268,30 @@ TEST_F(HttpTest, RefusesSmuggling) {
   RawClient version(port());
   version.send("GET / HTTP/3.0\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(version.response()->status, 505);
+}
+
+TEST_F(HttpTest, ABrokenLineIsRefusedAtOnce) {
+  options_.http.limits.header_timeout = std::chrono::minutes(10);
+  options_.http.limits.body_timeout = std::chrono::minutes(10);
+  start();
+  const std::string chunked =
+      "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+      "Authorization: Bearer " +
+      std::string(kKey) + "\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (const std::string& text :
+       {std::string("GET /livez HTTP/1.1\nHost: localhost\n\n"),
+        std::string("GET /livez HTTP/1.1\r\nHost: localhost\n"), std::string("\n"),
+        std::string("GET /livez HTTP/1.1\rHost: localhost\r\r"),
+        std::string("\x16\x03\x01\x02\x00", 5), chunked + "5\nhello\n0\n\n",
+        chunked + "5;a=b\nhello", chunked + "5\r\nhello\n", chunked + "0\r\nA: b\n\n",
+        chunked + "5\rhello"}) {
+    EXPECT_EQ(ask(text).status, 400) << text;
+    RawClient bytewise(port());
+    for (const char byte : text) bytewise.send({&byte, 1});
+    const auto response = bytewise.response();
+    ASSERT_TRUE(response.has_value()) << text;
+    EXPECT_EQ(response->status, 400) << text;
+  }
 }
 
 TEST_F(HttpTest, TakesChunkedBodies) {

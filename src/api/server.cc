@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "api/front.h"
+#include "api/host_guard.h"
 #include "api/routes.h"
 #include "base/log.h"
 #include "config/serve_settings.h"
@@ -132,6 +133,7 @@ Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Result<std::unique_ptr<Server>> Server::create(const ServerOptions& options,
                                                const ServerParts& parts, ServedModels models) {
   O3_TRY(check_models(models));
+  O3_TRY(check_allowed_hosts(options.allowed_hosts));
   O3_ASSIGN(auto http_server, http::HttpServer::create(options.http, parts.clock));
   if (options.no_auth && !http_server->loopback()) {
     return invalid("--no-auth needs a loopback address (127.0.0.1, ::1), not " + options.http.host +

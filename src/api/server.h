@@ -52,8 +52,8 @@ struct ServerParts {
 class Server {
  public:
   // Listens and answers from now on; not ready until set_ready(true). kInvalid: no_auth on an
-  // address that is not loopback, a model id that is malformed or used twice. kUnavailable: the
-  // address is taken.
+  // address that is not loopback, an allowed host that is no name, a model id that is malformed or
+  // used twice. kUnavailable: the address is taken, too few descriptors.
   static Result<std::unique_ptr<Server>> create(const ServerOptions& options,
                                                 const ServerParts& parts, ServedModels models);
   ~Server();  // closes every connection; requests that run are cancelled

@@ -99,8 +99,8 @@ TEST_F(Settings, RefusesWhatOneOfTwoReadersWouldNotSee) {
     EXPECT_NE(refused(yaml).find("a NUL byte"), std::string::npos) << refused(yaml);
   }
   EXPECT_TRUE(refused("on: true\nname: a\0b\n"s).starts_with(path_.string() + ":2: "));
-  for (const std::string yaml : {"\"on\\0x\": true\n", "\"o\\nn\": true\n", "name: \"a\\0b\"\n",
-                                 "hosts: [\"a\\x00b\"]\n"}) {
+  for (const std::string yaml :
+       {"\"on\\0x\": true\n", "\"o\\nn\": true\n", "name: \"a\\0b\"\n", "hosts: [\"a\\x00b\"]\n"}) {
     EXPECT_NE(refused(yaml).find("control character"), std::string::npos) << refused(yaml);
     EXPECT_EQ(refused(yaml).find('\0'), std::string::npos) << "the message would end there";
   }

@@ -58,9 +58,8 @@ class Flattener {
 
   // An escaped NUL or line break would end or split a path or a message that repeats it.
   Result<void> printable(const YAML::Node& scalar) const {
-    const bool control = std::ranges::any_of(scalar.Scalar(), [](char c) {
-      return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    });
+    const bool control = std::ranges::any_of(
+        scalar.Scalar(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
     if (control) return at(scalar, "names and values have no control characters");
     return {};
   }
@@ -78,8 +77,8 @@ class Flattener {
 };
 
 Error unreadable(const std::filesystem::path& file, const std::string& why) {
-  return Error{Code::kNotFound, "cannot read the configuration file '" + file.string() + "'" + why,
-               {}};
+  return Error{
+      Code::kNotFound, "cannot read the configuration file '" + file.string() + "'" + why, {}};
 }
 
 Result<std::string> read_text(const std::filesystem::path& file) {
@@ -95,7 +94,8 @@ Result<std::string> read_text(const std::filesystem::path& file) {
     return Error{Code::kTooLong, file.string() + " is larger than 1 MiB", {}};
   }
   if (const size_t nul = text.find('\0'); nul != std::string::npos) {
-    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(nul), '\n');
+    const auto line =
+        1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(nul), '\n');
     return invalid(file.string() + ":" + std::to_string(line) + ": a NUL byte");
   }
   return text;

@@ -101,9 +101,9 @@ TEST_F(KeyStoreTest, RefusesAFileThatOthersCanReadAndSaysHowToRepairIt) {
 
 TEST_F(KeyStoreTest, NeverOverwritesADamagedFile) {
   for (const std::string& text : std::vector<std::string>{
-        "", "{", "[]", "{}", R"({"version":2,"keys":[]})", R"({"version":1,"keys":{}})",
-        R"({"version":1,"keys":[],"more":1})", R"({"version":1,"keys":[7]})",
-        R"({"version":1,"keys":[]})" + std::string(1, '\0') + "{junk"}) {
+           "", "{", "[]", "{}", R"({"version":2,"keys":[]})", R"({"version":1,"keys":{}})",
+           R"({"version":1,"keys":[],"more":1})", R"({"version":1,"keys":[7]})",
+           R"({"version":1,"keys":[]})" + std::string(1, '\0') + "{junk"}) {
     put(text);
     EXPECT_NE(refused().find("is not a valid key file"), std::string::npos) << text;
     EXPECT_EQ(read(file()), text);

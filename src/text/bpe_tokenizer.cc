@@ -44,6 +44,19 @@ struct BpeTokenizer::Marked {
   }
 };
 
+struct BpeTokenizer::Encoding {
+  BpeMerger merger;
+  std::vector<Token> symbols;  // of one piece
+  BoundedTokens result;
+  size_t most;
+
+  // `more` tokens are certain to follow those in `result`.
+  bool has_room_for(size_t more) {
+    result.at_least = result.tokens.size() + more;
+    return result.at_least <= most;
+  }
+};
+
 Result<std::unique_ptr<Tokenizer>> BpeTokenizer::load(const TokenizerSpec& spec) {
   O3_ASSIGN(const FirstPiece first_piece, pretokenizer(spec.pre));
   O3_ASSIGN(Vocabulary vocabulary, Vocabulary::build(spec));
@@ -68,6 +81,10 @@ BpeTokenizer::BpeTokenizer(Parts parts, const TokenizerSpec& spec)
     const char c = static_cast<char>(byte);
     byte_tokens_[byte] = vocabulary_.find_ordinary({&c, 1}).value_or(-1);
   }
+  for (Token token = 0; token < vocabulary_.size(); ++token) {
+    const std::string_view text = vocabulary_.bytes(token);
+    if (text.size() > longest_ && vocabulary_.find_ordinary(text)) longest_ = text.size();
+  }
 }
 
 std::vector<Token> BpeTokenizer::encode(std::string_view text, SpecialTokens specials) const {
@@ -75,10 +92,14 @@ std::vector<Token> BpeTokenizer::encode(std::string_view text, SpecialTokens spe
   marked.text = text;
   if (specials == SpecialTokens::kParse) marked.trust(0, text.size());
   marked.repair();
-  return encode_marked(marked);
+  return encode_marked(marked, SIZE_MAX).tokens;
 }
 
 std::vector<Token> BpeTokenizer::encode(std::span<const Segment> segments) const {
+  return encode_at_most(segments, SIZE_MAX).tokens;
+}
+
+BoundedTokens BpeTokenizer::encode_at_most(std::span<const Segment> segments, size_t most) const {
   std::string joined;
   Marked marked;
   for (const Segment& segment : segments) {
@@ -88,14 +109,17 @@ std::vector<Token> BpeTokenizer::encode(std::span<const Segment> segments) const
   }
   marked.text = joined;
   marked.repair();
-  return encode_marked(marked);
+  return encode_marked(marked, most);
 }
 
-std::vector<Token> BpeTokenizer::encode_marked(const Marked& marked) const {
-  std::vector<Token> out;
-  out.reserve(marked.text.size() / 4 + 8);
-  std::vector<Token> symbols;
-  BpeMerger merger(merges_);
+BoundedTokens BpeTokenizer::encode_marked(const Marked& marked, size_t most) const {
+  Encoding encoding{.merger = BpeMerger(merges_), .symbols = {}, .result = {}, .most = most};
+  encoding.result.tokens.reserve(std::min(most, marked.text.size() / 4 + 8));
+  encoding.result.fits = encode_trusted(marked, encoding);
+  return std::move(encoding.result);
+}
+
+bool BpeTokenizer::encode_trusted(const Marked& marked, Encoding& encoding) const {
   size_t ordinary = 0;  // where the text not yet encoded begins
   for (const Range& range : marked.trusted) {
     const std::string_view until = marked.text.substr(0, range.end);
@@ -106,18 +130,19 @@ std::vector<Token> BpeTokenizer::encode_marked(const Marked& marked) const {
         at = added_.next_candidate(until, at + 1);
         continue;
       }
-      encode_ordinary(marked.text.substr(ordinary, at - ordinary), merger, symbols, out);
-      out.push_back(match.token);
+      if (!encode_ordinary(marked.text.substr(ordinary, at - ordinary), encoding)) return false;
+      if (!encoding.has_room_for(1)) return false;
+      encoding.result.tokens.push_back(match.token);
       ordinary = at + match.bytes;
       at = added_.next_candidate(until, ordinary);
     }
   }
-  encode_ordinary(marked.text.substr(ordinary), merger, symbols, out);
-  return out;
+  return encode_ordinary(marked.text.substr(ordinary), encoding);
 }
 
-void BpeTokenizer::encode_ordinary(std::string_view text, BpeMerger& merger,
-                                   std::vector<Token>& symbols, std::vector<Token>& out) const {
+bool BpeTokenizer::encode_ordinary(std::string_view text, Encoding& encoding) const {
+  std::vector<Token>& symbols = encoding.symbols;
+  std::vector<Token>& out = encoding.result.tokens;
   while (!text.empty()) {
     const size_t length = first_piece_(text);
     symbols.clear();
@@ -125,10 +150,14 @@ void BpeTokenizer::encode_ordinary(std::string_view text, BpeMerger& merger,
       const Token token = byte_tokens_[static_cast<uint8_t>(c)];
       if (token >= 0) symbols.push_back(token);
     }
-    merger.merge(symbols);
+    // Before the merges, which are the work: a piece may be as long as the whole text.
+    if (!encoding.has_room_for((symbols.size() + longest_ - 1) / longest_)) return false;
+    encoding.merger.merge(symbols);
+    if (!encoding.has_room_for(symbols.size())) return false;
     out.insert(out.end(), symbols.begin(), symbols.end());
     text.remove_prefix(length);
   }
+  return true;
 }
 
 std::string_view BpeTokenizer::bytes(Token token, bool show_control) const noexcept {

@@ -48,6 +48,7 @@ class BpeTokenizer final : public Tokenizer {
   }
   std::vector<Token> encode(std::string_view text, SpecialTokens specials) const override;
   std::vector<Token> encode(std::span<const Segment> segments) const override;
+  BoundedTokens encode_at_most(std::span<const Segment> segments, size_t most) const override;
   std::string_view bytes(Token token, bool show_control) const noexcept override;
 
  private:
@@ -55,17 +56,20 @@ class BpeTokenizer final : public Tokenizer {
     size_t begin;
     size_t end;
   };
-  struct Marked;  // well-formed text and where it is trusted
+  struct Marked;    // well-formed text and where it is trusted
+  struct Encoding;  // the tokens so far, how many are wanted, scratch memory
 
-  std::vector<Token> encode_marked(const Marked& marked) const;
-  void encode_ordinary(std::string_view text, BpeMerger& merger, std::vector<Token>& symbols,
-                       std::vector<Token>& out) const;
+  BoundedTokens encode_marked(const Marked& marked, size_t most) const;
+  // False: there are more tokens than wanted.
+  bool encode_trusted(const Marked& marked, Encoding& encoding) const;
+  bool encode_ordinary(std::string_view text, Encoding& encoding) const;
 
   Vocabulary vocabulary_;
   MergeTable merges_;
   AddedTokens added_;  // views vocabulary_: the object never moves
   FirstPiece first_piece_;
   std::array<Token, 256> byte_tokens_{};  // -1: the vocabulary lacks the byte
+  size_t longest_ = 1;                    // bytes of the longest token that BPE may make
   std::optional<Token> bos_;
   std::optional<Token> eos_;
   bool adds_bos_;

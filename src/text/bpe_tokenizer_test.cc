@@ -181,6 +181,36 @@ TEST_F(BpeTokenizerTest, AMegabyteWithoutASpaceIsNotQuadratic) {
   EXPECT_EQ(parse(marks).size(), marks.size());
 }
 
+TEST_F(BpeTokenizerTest, StopsWhereThereAreMoreTokensThanWanted) {
+  const std::vector<Segment> segments{
+      {"<|e|>", true}, {"low low\xff lo1", false}, {"<think>x", true}};
+  const std::vector<Token> all = marked(segments);
+  for (size_t most = 0; most <= all.size() + 2; ++most) {
+    const BoundedTokens bounded = tokenizer_->encode_at_most(segments, most);
+    EXPECT_EQ(bounded.fits, all.size() <= most);
+    EXPECT_LE(bounded.at_least, all.size());
+    if (bounded.fits) {
+      EXPECT_EQ(bounded.tokens, all);
+      EXPECT_EQ(bounded.at_least, all.size());
+    } else {
+      EXPECT_GT(bounded.at_least, most);
+      EXPECT_LE(bounded.tokens.size(), most);
+      EXPECT_TRUE(std::equal(bounded.tokens.begin(), bounded.tokens.end(), all.begin()));
+    }
+  }
+  EXPECT_TRUE(tokenizer_->encode_at_most({}, 0).fits);
+}
+
+TEST_F(BpeTokenizerTest, ALongPieceIsNotMergedInVain) {
+  // The longest ordinary token is " low": n bytes have at least n / 4 tokens, which is enough here.
+  const std::string run(4 << 20, 'x');
+  const BoundedTokens bounded =
+      tokenizer_->encode_at_most(std::vector<Segment>{{run, false}}, 1000);
+  EXPECT_FALSE(bounded.fits);
+  EXPECT_TRUE(bounded.tokens.empty());
+  EXPECT_EQ(bounded.at_least, size_t{1} << 20);
+}
+
 TEST_F(BpeTokenizerTest, RefusesContradictions) {
   const auto message = [](const TokenizerSpec& spec) {
     const auto loaded = load_tokenizer(spec);

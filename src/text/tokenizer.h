@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -26,6 +27,13 @@ enum class SpecialTokens : uint8_t {
   kPlain,  // everything is ordinary text
 };
 
+// What bounded encoding gives.
+struct BoundedTokens {
+  std::vector<Token> tokens;  // all of them if `fits`, else those made before it was clear
+  size_t at_least = 0;        // how many there are, exactly so if `fits`
+  bool fits = true;
+};
+
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
@@ -43,6 +51,13 @@ class Tokenizer {
   virtual std::vector<Token> encode(std::string_view text, SpecialTokens specials) const = 0;
   // Control tokens arise only where their whole text lies in trusted characters.
   virtual std::vector<Token> encode(std::span<const Segment> segments) const = 0;
+  // The same, but may stop as soon as it is clear that there are more than `most`: what a caller
+  // has no room for need not be paid for.
+  virtual BoundedTokens encode_at_most(std::span<const Segment> segments, size_t most) const {
+    std::vector<Token> tokens = encode(segments);
+    const size_t count = tokens.size();
+    return {.tokens = std::move(tokens), .at_least = count, .fits = count <= most};
+  }
 
   // Raw bytes of one token (may be part of a code point). Control tokens give their text when
   // `show_control`, else nothing; user-defined tokens ("<think>" in some models) are visible text.

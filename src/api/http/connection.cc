@@ -130,6 +130,10 @@ bool Connection::take_head() {
     return true;
   }
   if (end == std::string::npos) {
+    if (!lines_are_whole(in_, scanned_)) {
+      refuse(400, "A line of the request's head is malformed or ends without CRLF.");
+      return true;
+    }
     if (scanned_ == 0) set_deadline(limits_.header_timeout);
     scanned_ = in_.size();
     return false;
@@ -209,6 +213,7 @@ void Connection::take_body() {
   while (!in_.empty() && !parser_->is_done()) {
     const size_t used = parser_->put(boost::asio::buffer(in_), error);
     in_.erase(0, used);
+    if (used > 0) scanned_ = 0;
     if (error == beast_http::error::need_more) break;
     if (error == beast_http::error::body_limit) {
       return refuse(413, "The body is larger than " + std::to_string(body_limit_) + " bytes.");
@@ -219,6 +224,9 @@ void Connection::take_body() {
     return refuse(503, "The server holds too many request bodies; try again.");
   }
   if (parser_->is_done()) return hand_over();
+  // What is left is the frame of a chunk that has no end yet.
+  if (!lines_are_whole(in_, scanned_)) return refuse(400, "The body's framing is malformed.");
+  scanned_ = in_.size();
   if (in_.size() > kChunkFrameBytes) refuse(400, "A chunk's frame is too large.");
 }
 
@@ -227,6 +235,7 @@ void Connection::hand_over() {
   deadline_ = Nanoseconds::max();
   incoming_->body = std::move(parser_->get().body());
   parser_.reset();
+  scanned_ = 0;
   current_ = incoming_;
   const Handler handler = std::move(handler_);
   handler_ = nullptr;

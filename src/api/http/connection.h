@@ -135,7 +135,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool peer_ended_ = false;  // it sends no more
   std::string in_;           // read, not yet parsed
   size_t empty_lines_ = 0;   // before the request's head
-  size_t scanned_ = 0;       // bytes of in_ known not to hold the end of the head
+  size_t scanned_ = 0;       // bytes of in_ known not to hold the end of the head or chunk's frame
   size_t swallowed_ = 0;     // while lingering
   std::optional<Parser> parser_;
   std::shared_ptr<Turn> incoming_;  // while its body is read

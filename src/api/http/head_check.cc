@@ -52,6 +52,12 @@ struct Singles {
   bool has(size_t index) const { return rows[index].count > 0; }
 };
 
+bool is_version(std::string_view text) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  return text.size() == 8 && text.starts_with("HTTP/") && digit(text[5]) && text[6] == '.' &&
+         digit(text[7]);
+}
+
 Result<void> check_request_line(std::string_view line, bool& http10) {
   const size_t first = line.find(' ');
   const size_t second = first == std::string_view::npos ? first : line.find(' ', first + 1);
@@ -60,7 +66,7 @@ Result<void> check_request_line(std::string_view line, bool& http10) {
   const std::string_view version = line.substr(second + 1);
   if (!is_token(line.substr(0, first))) return invalid("The request method is malformed.");
   if (version != "HTTP/1.1" && version != "HTTP/1.0") {
-    if (!version.starts_with("HTTP/")) return invalid("The request line is malformed.");
+    if (!is_version(version)) return invalid("The request line is malformed.");
     return unsupported("This server speaks HTTP/1.1 and HTTP/1.0.");
   }
   http10 = version == "HTTP/1.0";
@@ -105,6 +111,15 @@ Result<void> check_together(const Singles& singles, bool http10) {
 }
 
 }  // namespace
+
+bool lines_are_whole(std::string_view text, size_t from) {
+  for (size_t i = from; i < text.size(); ++i) {
+    const bool after_cr = i > 0 && text[i - 1] == '\r';
+    if ((text[i] == '\n') != after_cr) return false;
+    if (text[i] != '\r' && text[i] != '\n' && !is_value(text[i])) return false;
+  }
+  return true;
+}
 
 Result<void> check_head(std::string_view head) {
   Singles singles;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "base/result.h"
@@ -15,5 +16,10 @@ namespace o3::api::http {
 // Content-Type, at most 100 fields. kUnsupported: another version or transfer coding; kTooLong:
 // more fields.
 Result<void> check_head(std::string_view head);
+
+// Whether text that has no end yet can still become lines ended by CRLF: no bare CR or LF, no other
+// control character. Bytes before `from` were looked at before. A head that fails is refused at
+// once, and not when its time is up.
+bool lines_are_whole(std::string_view text, size_t from);
 
 }  // namespace o3::api::http

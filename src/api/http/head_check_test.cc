@@ -85,6 +85,33 @@ TEST(HeadCheck, RefusesWhatTwoReadersCouldUnderstandDifferently) {
   EXPECT_EQ(refused.error().code, Code::kTooLong);
 }
 
+TEST(HeadCheck, OnlyAWellFormedVersionIsAnotherVersion) {
+  const auto code = [](const std::string& version) {
+    return check_head("GET / " + version + "\r\nHost: x\r\n\r\n").error().code;
+  };
+  for (const char* version : {"HTTP/2.0", "HTTP/1.2", "HTTP/0.9", "HTTP/3.0"}) {
+    EXPECT_EQ(code(version), Code::kUnsupported) << version;
+  }
+  for (const char* version :
+       {"HTTP/1.1 ", " HTTP/1.1", "HTTP/1.1 x", "HTTP/1.10", "HTTP/11", "HTTP/", "HTTP/1.1\t",
+        "HTTP/a.b", "HTTP/2", "http/1.1", "HTTPS/1.1"}) {
+    EXPECT_EQ(code(version), Code::kInvalid) << version;
+  }
+}
+
+TEST(HeadCheck, ABrokenLineIsSeenBeforeTheHeadIsWhole) {
+  const std::string head = "GET / HTTP/1.1\r\nHost: x\r\nX: a\tb\r\n\r\n";
+  for (size_t cut = 0; cut <= head.size(); ++cut) {
+    EXPECT_TRUE(lines_are_whole(std::string_view(head).substr(0, cut), 0)) << cut;
+  }
+  using std::string_literals::operator""s;
+  for (const std::string& bad : {"GET / HTTP/1.1\n"s, "GET / HTTP/1.1\r\nHost: x\n"s, "\n"s,
+                                 "GET /\rX"s, "\r\r"s, "G\0"s, "\x16\x03\x01"s, "a\x7f"s}) {
+    EXPECT_FALSE(lines_are_whole(bad, 0)) << bad;
+    EXPECT_FALSE(lines_are_whole(bad, bad.size() - 1)) << "the last byte alone is new: " << bad;
+  }
+}
+
 TEST(Message, FieldsAreFoundWhateverTheirCase) {
   RequestHead head;
   head.fields = {{"Content-Type", "a"}, {"content-type", "b"}};

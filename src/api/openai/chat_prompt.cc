@@ -8,8 +8,11 @@
 namespace o3::api::openai {
 namespace {
 
-Error too_long(const std::string& message) {
-  return Error{Code::kTooLong, message, "messages"};
+Error prompt_too_long(const ServedModel& model, const std::string& tokens) {
+  return Error{Code::kTooLong,
+               "The prompt has " + tokens + " tokens; the context of " + model.id + " holds " +
+                   std::to_string(model.context) + ", at least one of them for the answer.",
+               "messages"};
 }
 
 }  // namespace
@@ -25,19 +28,21 @@ Result<ChatPrompt> build_prompt(const ServedModel& model, const ChatRequest& req
     if (error.code == Code::kTooLong) error.code = Code::kInvalid;  // the text, not the context
     return error;
   }
-  ChatPrompt prompt{.tokens = text::with_bos(*model.tokenizer, model.tokenizer->encode(*segments))};
+  auto encoded = model.tokenizer->encode_at_most(*segments, static_cast<size_t>(model.context));
+  if (!encoded.fits) {
+    return prompt_too_long(model, "at least " + std::to_string(encoded.at_least));
+  }
+  ChatPrompt prompt{.tokens = text::with_bos(*model.tokenizer, std::move(encoded.tokens))};
   if (prompt.tokens.empty()) return invalid("The messages make an empty prompt.", "messages");
   const auto used = static_cast<int64_t>(prompt.tokens.size());
   const int64_t room = model.context - used;
-  const std::string context = std::to_string(model.context);
-  if (room < 1) {
-    return too_long("The prompt has " + std::to_string(used) + " tokens; the context of " +
-                    model.id + " holds " + context + ", at least one of them for the answer.");
-  }
+  if (room < 1) return prompt_too_long(model, std::to_string(used));
   if (request.max_tokens.value_or(0) > room) {
-    return too_long("The prompt has " + std::to_string(used) + " tokens and " +
-                    std::to_string(*request.max_tokens) + " are asked for; the context of " +
-                    model.id + " holds " + context + ".");
+    return Error{Code::kTooLong,
+                 "The prompt has " + std::to_string(used) + " tokens and " +
+                     std::to_string(*request.max_tokens) + " are asked for; the context of " +
+                     model.id + " holds " + std::to_string(model.context) + ".",
+                 std::string(request.max_tokens_field)};
   }
   prompt.max_new_tokens = request.max_tokens.value_or(static_cast<int32_t>(room));
   return prompt;

@@ -14,8 +14,9 @@ struct ChatPrompt {
 };
 
 // Messages -> template -> tokens, with exactly one BOS where the tokenizer adds one. Nothing is cut
-// off: kTooLong when the prompt, or prompt and max_tokens, exceed the context (both numbers are in
-// the message). Without max_tokens the answer may take the rest of the context.
+// off: kTooLong when the prompt (param messages; a long one is not counted to its end) or prompt
+// and max_tokens (its field) exceed the context; both numbers are in the message. Without
+// max_tokens the answer may take the rest of the context.
 Result<ChatPrompt> build_prompt(const ServedModel& model, const ChatRequest& request);
 
 }  // namespace o3::api::openai

@@ -213,6 +213,7 @@ Result<void> ChatParser::lengths(const Json& root) {
     if (value == nullptr) continue;
     O3_ASSIGN(const int64_t read, read_integer(*value, name, 1, INT32_MAX));
     out_.max_tokens = static_cast<int32_t>(read);
+    out_.max_tokens_field = name;
   }
   return {};
 }
@@ -258,6 +259,10 @@ Result<void> ChatParser::format(const Json& root) {
   if (name == "json_object" && out_.ignore_eos) {
     return invalid("ignore_eos cannot go with response_format json_object: nothing follows JSON.",
                    "ignore_eos");
+  }
+  if (name == "json_object" && !out_.stop.empty()) {
+    return invalid("stop cannot go with response_format json_object: JSON that is cut is not JSON.",
+                   "stop");
   }
   return {};
 }

@@ -20,9 +20,10 @@ struct ChatRequest {
   std::string model;
   std::vector<text::ChatMessage> messages;  // at least one
   std::optional<int32_t> max_tokens;        // >= 1; max_completion_tokens wins over max_tokens
-  float temperature = 1.0F;                 // 0-2
-  float top_p = 1.0F;                       // (0, 1]
-  int32_t top_k = 0;                        // 0: off
+  std::string_view max_tokens_field = "max_tokens";  // the one that was given
+  float temperature = 1.0F;                          // 0-2
+  float top_p = 1.0F;                                // (0, 1]
+  int32_t top_k = 0;                                 // 0: off
   std::optional<uint64_t> seed;
   std::vector<std::string> stop;  // at most 4, none empty
   bool ignore_eos = false;        // goes on behind the end of the text; never with kJsonObject

@@ -44,10 +44,10 @@ TEST(ChatRequest, DefaultsAreOpenAis) {
 }
 
 TEST(ChatRequest, ReadsEveryHonouredField) {
-  const ChatRequest request = accepted(body(
-      R"("temperature":0,"top_p":0.5,"top_k":40,"seed":-3,"stop":["a","b"],"max_tokens":9,)"
-      R"("ignore_eos":false,"max_completion_tokens":5,"stream":true,"stream_options":{"include_usage":true},)"
-      R"("response_format":{"type":"json_object"})"));
+  const ChatRequest request = accepted(
+      body(R"("temperature":0,"top_p":0.5,"top_k":40,"seed":-3,"stop":["a","b"],"max_tokens":9,)"
+           R"("ignore_eos":false,"max_completion_tokens":5,"stream":true,)"
+           R"("stream_options":{"include_usage":true},"response_format":{"type":"text"})"));
   EXPECT_EQ(request.temperature, 0.0F);
   EXPECT_EQ(request.top_p, 0.5F);
   EXPECT_EQ(request.top_k, 40);
@@ -55,7 +55,9 @@ TEST(ChatRequest, ReadsEveryHonouredField) {
   EXPECT_EQ(request.stop, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(request.max_tokens, 5) << "max_completion_tokens wins";
   EXPECT_TRUE(request.stream && request.include_usage);
-  EXPECT_EQ(request.format, AnswerFormat::kJsonObject);
+  EXPECT_EQ(request.format, AnswerFormat::kText);
+  EXPECT_EQ(accepted(body(R"("stop":[],"response_format":{"type":"json_object"})")).format,
+            AnswerFormat::kJsonObject);
   EXPECT_EQ(accepted(body(R"("stop":"x")")).stop, std::vector<std::string>{"x"});
   EXPECT_EQ(accepted(body(R"("max_completion_tokens":5,"max_tokens":9)")).max_tokens, 5);
   EXPECT_EQ(accepted(body(R"("top_k":-1)")).top_k, 0);
@@ -147,6 +149,8 @@ TEST(ChatRequest, ValuesOutOfRangeNameTheirField) {
            Bad{R"("stop":{"a":1})", "stop"},
            Bad{R"("ignore_eos":1)", "ignore_eos"},
            Bad{R"("ignore_eos":true,"response_format":{"type":"json_object"})", "ignore_eos"},
+           Bad{R"("stop":"}","response_format":{"type":"json_object"})", "stop"},
+           Bad{R"("response_format":{"type":"json_object"},"stop":["a"])", "stop"},
            Bad{R"("stream":"true")", "stream"},
            Bad{R"("stream":1)", "stream"},
            Bad{R"("stream_options":{"include_usage":true})", "stream_options"},
@@ -234,6 +238,7 @@ TEST(ChatPrompt, FitsTheContextOrSaysBothNumbers) {
   EXPECT_EQ(build_prompt(model, request)->max_new_tokens, 10);
   request.max_tokens = 11;
   const Error both = build_prompt(model, request).error();
+  EXPECT_EQ(both.param, "max_tokens") << "the prompt fits";
   EXPECT_EQ(api_error(both).code, "context_length_exceeded");
   EXPECT_NE(both.message.find("20 tokens and 11"), std::string::npos) << both.message;
   EXPECT_NE(both.message.find("holds 30"), std::string::npos) << both.message;
@@ -241,9 +246,51 @@ TEST(ChatPrompt, FitsTheContextOrSaysBothNumbers) {
   request.messages = {{"user", "01234567890123"}};
   const Error full = build_prompt(model, request).error();
   EXPECT_EQ(full.code, Code::kTooLong);
+  EXPECT_EQ(full.param, "messages");
   EXPECT_NE(full.message.find("has 30 tokens"), std::string::npos) << full.message;
   model.context = 31;
   EXPECT_EQ(build_prompt(model, request)->max_new_tokens, 1);
+}
+
+TEST(ChatPrompt, NamesTheFieldThatAsksForTooMuch) {
+  const ServedModel model{.id = "octo",
+                          .tokenizer = std::make_shared<testing::ByteTokenizer>(),
+                          .render = testing::render_plain,
+                          .context = 30};
+  for (const std::string name : {"max_tokens", "max_completion_tokens"}) {
+    for (const std::string count : {"29", "31", "2147483647"}) {
+      std::string fields = "\"";
+      fields += name;
+      const auto request = accepted(body(fields + "\":" + count));
+      EXPECT_EQ(build_prompt(model, request).error().param, name) << count;
+    }
+  }
+  auto both = accepted(body(R"("max_tokens":29,"max_completion_tokens":28)"));
+  EXPECT_EQ(build_prompt(model, both).error().param, "max_completion_tokens");
+  both.messages.front().content = std::string(30, 'x');
+  EXPECT_EQ(build_prompt(model, both).error().param, "messages");
+}
+
+TEST(ChatPrompt, WhatCannotFitIsNotEncodedToItsEnd) {
+  class StopsAtOnce final : public testing::ByteTokenizer {
+   public:
+    text::BoundedTokens encode_at_most(std::span<const text::Segment> /*segments*/,
+                                       size_t most) const override {
+      return {.tokens = {}, .at_least = most + 1, .fits = false};
+    }
+  };
+  const ServedModel model{.id = "octo",
+                          .tokenizer = std::make_shared<StopsAtOnce>(),
+                          .render = testing::render_plain,
+                          .context = 30};
+  ChatRequest request;
+  request.messages = {{"user", std::string(1 << 20, 'x')}};
+  request.max_tokens = 1;
+  const Error refused = build_prompt(model, request).error();
+  EXPECT_EQ(refused.message,
+            "The prompt has at least 31 tokens; the context of octo holds 30, at least one of them "
+            "for the answer.");
+  EXPECT_EQ(refused.param, "messages");
 }
 
 TEST(ChatPrompt, HasExactlyOneBos) {

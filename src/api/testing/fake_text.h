@@ -17,7 +17,7 @@ inline constexpr Token kBos = 256;
 inline constexpr Token kEos = 257;
 inline constexpr Token kLong = 258;  // 16 KiB of text in one token, to fill buffers cheaply
 
-class ByteTokenizer final : public text::Tokenizer {
+class ByteTokenizer : public text::Tokenizer {
  public:
   explicit ByteTokenizer(bool adds_bos = false) : adds_bos_(adds_bos) {
     for (size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = static_cast<char>(i);
