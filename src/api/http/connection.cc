@@ -18,9 +18,9 @@ namespace beast_http = boost::beast::http;
 // A client may send its next request before it has the answer; what goes beyond this waits in the
 // kernel.
 constexpr size_t kPipelineBytes = 64 << 10;
+constexpr std::chrono::milliseconds kUnreadTime{1000};  // for the answer, when nothing is read
 // RFC 9112 section 2.2 lets a client send an empty line too many.
 constexpr size_t kEmptyLines = 16;
-constexpr size_t kSwallowBytes = 1 << 20;
 // The frame of one chunk (its size line, extensions, trailer), which the parser needs in one piece.
 constexpr size_t kChunkFrameBytes = 16 << 10;
 
@@ -67,7 +67,11 @@ void Connection::start() {
 
 void Connection::read() {
   if (reading_ || peer_ended_ || state_ == State::kClosed) return;
-  if (state_ == State::kAnswer && in_.size() >= kPipelineBytes) return;
+  if (state_ == State::kAnswer && in_.size() >= kPipelineBytes) {
+    // Unread, it could leave and no one would know.
+    if (!answered_) set_deadline(kUnreadTime);
+    return;
+  }
   reading_ = true;
   socket_.async_read_some(
       boost::asio::buffer(chunk_),
@@ -84,9 +88,7 @@ void Connection::read() {
 void Connection::on_read(size_t bytes) {
   if (state_ == State::kClosed) return;
   if (state_ == State::kLinger) {
-    swallowed_ += bytes;
-    if (swallowed_ > kSwallowBytes) return close();
-    return read();
+    return swallow(bytes);
   }
   in_.append(chunk_.data(), bytes);
   advance();

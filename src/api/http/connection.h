@@ -118,6 +118,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void answer_sent();
   void next_turn();
   void linger();
+  void swallow(size_t bytes);
   void set_deadline(std::chrono::milliseconds after);
   void busy(bool now);  // keeps Shared::turns
   size_t unsent() const noexcept { return out_.size() + sending_.size() - sent_; }
@@ -137,6 +138,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   size_t empty_lines_ = 0;   // before the request's head
   size_t scanned_ = 0;       // bytes of in_ known not to hold the end of the head or chunk's frame
   size_t swallowed_ = 0;     // while lingering
+  Nanoseconds linger_end_ = Nanoseconds::max();
   std::optional<Parser> parser_;
   std::shared_ptr<Turn> incoming_;  // while its body is read
   std::weak_ptr<Turn> current_;     // while it is answered

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing, the turn from one request to the next, and the end of a connection.
+#include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <charconv>
@@ -10,7 +11,8 @@
 namespace o3::api::http {
 namespace {
 
-constexpr std::chrono::milliseconds kLingerTime{1000};
+constexpr std::chrono::milliseconds kLingerTime{1000};  // for a client to send some bytes
+constexpr size_t kSwallowBytes = 1 << 20;
 constexpr size_t kKeptCapacity = 64 << 10;  // of a buffer between answers
 
 // Frees what one large answer made a buffer grow to.
@@ -72,6 +74,7 @@ void Connection::end_stream(uint64_t turn) {
   if (!serves(turn) || !streaming_) return;
   if (const auto current = current_.lock()) current->answered();
   answered_ = true;
+  deadline_ = Nanoseconds::max();
   if (!http10_) return queue("0\r\n\r\n");
   if (unsent() == 0) answer_sent();
 }
@@ -146,7 +149,18 @@ void Connection::linger() {
   if (peer_ended_) return close();
   state_ = State::kLinger;
   in_.clear();
+  linger_end_ = group_.io.clock().monotonic() + std::max(kLingerTime, limits_.body_timeout);
   set_deadline(kLingerTime);
+  read();
+}
+
+// Clients that send a whole body before they read get to the end of one that is twice as large as
+// allowed.
+void Connection::swallow(size_t bytes) {
+  swallowed_ += bytes;
+  if (swallowed_ / 2 > limits_.body_bytes + kSwallowBytes) return close();
+  set_deadline(kLingerTime);
+  deadline_ = std::min(deadline_, linger_end_);
   read();
 }
 

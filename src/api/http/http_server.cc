@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/http/http_server.h"
 
+#include <netinet/tcp.h>
+
+#include <algorithm>
+#include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cerrno>
 #include <future>
 #include <vector>
 
 #include "api/http/connection.h"
+#include "api/http/descriptors.h"
 #include "base/log.h"
 
 namespace o3::api::http {
@@ -15,7 +21,10 @@ namespace {
 using boost::asio::ip::tcp;
 using Acceptor = boost::asio::basic_socket_acceptor<tcp, boost::asio::io_context::executor_type>;
 
-constexpr std::chrono::milliseconds kAcceptPause{100};  // when descriptors have run out
+// When descriptors have run out:
+constexpr std::chrono::milliseconds kAcceptPause{100};
+constexpr std::chrono::seconds kWarningPause{10};
+constexpr size_t kMostTurnedAway = 256;  // in one go; the io thread has connections to serve
 
 Result<tcp::endpoint> endpoint_of(const HttpOptions& options) {
   boost::system::error_code error;
@@ -28,13 +37,12 @@ Result<tcp::endpoint> endpoint_of(const HttpOptions& options) {
   return tcp::endpoint(address, options.port);
 }
 
-// Sends what fits into the socket's buffer at once: a refused client is not waited for.
-void turn_away(Socket& socket, const Response& response, std::string_view date) {
-  boost::system::error_code ignored;
-  const std::string text = render_head(response, Framing::kLength, false, date) + response.body;
-  socket.non_blocking(true, ignored);
-  socket.write_some(boost::asio::buffer(text), ignored);
-  socket.shutdown(Socket::shutdown_send, ignored);
+// Bytes that the kernel takes from us before it can send them. Without a bound it is megabytes, and
+// a reader that never reads would seem to keep up for that long.
+using UnsentInKernel = boost::asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
+constexpr size_t kUnsentInKernel = 64 << 10;
+int unsent_in_kernel(const Limits& limits) {
+  return static_cast<int>(std::min(limits.stream_buffer_bytes, kUnsentInKernel));
 }
 
 }  // namespace
@@ -57,6 +65,9 @@ struct HttpServer::State {
   Result<void> bind(const HttpOptions& options);
   void accept();
   void on_accept(Group& group, boost::system::error_code error, Socket socket);
+  void on_accept_failed(boost::system::error_code error);
+  void turn_away(Socket& socket);
+  void turn_away_waiting();
   void on_all(void (Group::*work)());  // waits until every io thread has done it
 
   Shared shared;
@@ -65,6 +76,9 @@ struct HttpServer::State {
   std::vector<std::unique_ptr<IoThread>> threads;
   std::optional<Acceptor> acceptor;
   std::optional<boost::asio::steady_timer> pause;
+  SpareDescriptor spare;
+  Nanoseconds next_warning{};
+  int64_t refused_clients = 0;  // since the last warning
   size_t next = 0;
   uint16_t port = 0;
   bool loopback = false;
@@ -77,6 +91,7 @@ Result<void> HttpServer::State::bind(const HttpOptions& options) {
   acceptor->open(endpoint.protocol(), error);
   if (!error) acceptor->set_option(tcp::acceptor::reuse_address(true), error);
   if (!error) acceptor->bind(endpoint, error);
+  if (!error) acceptor->non_blocking(true, error);
   if (!error) acceptor->listen(boost::asio::socket_base::max_listen_connections, error);
   if (error) {
     const std::string place = options.host + ":" + std::to_string(options.port);
@@ -98,25 +113,62 @@ void HttpServer::State::accept() {
 
 void HttpServer::State::on_accept(Group& group, boost::system::error_code error, Socket socket) {
   if (!acceptor->is_open()) return;
-  if (error) {
-    // Out of descriptors or memory: accepting again at once would only spin.
-    pause->expires_after(kAcceptPause);
-    pause->async_wait([this](boost::system::error_code stopped) {
-      if (!stopped && acceptor->is_open()) accept();
-    });
-    return log::warn("accept: {}", error.message());
-  }
+  if (error) return on_accept_failed(error);
   accept();  // first, so that nothing this connection does can stop the next
   socket.set_option(tcp::no_delay(true), error);
+  socket.set_option(UnsentInKernel(unsent_in_kernel(shared.limits)), error);
   if (shared.connections.load() >= static_cast<int64_t>(shared.limits.max_connections)) {
-    http::Response full = shared.refuse(503, "The server has too many connections; try again.");
-    full.fields.emplace_back(kRequestIdField, shared.new_id());
-    turn_away(socket, full, groups.front()->date_now());
+    turn_away(socket);
   } else {
     group.io.post([&group, held = std::make_shared<Socket>(std::move(socket))] {
       group.adopt(std::move(*held));
     });
   }
+}
+
+// Out of descriptors or memory: accepting again at once would only spin.
+void HttpServer::State::on_accept_failed(boost::system::error_code error) {
+  pause->expires_after(kAcceptPause);
+  pause->async_wait([this](boost::system::error_code stopped) {
+    if (!stopped && acceptor->is_open()) accept();
+  });
+  const bool exhausted = error.value() == EMFILE || error.value() == ENFILE;
+  if (exhausted) turn_away_waiting();
+  const Nanoseconds now = threads.front()->clock().monotonic();
+  if (now < next_warning) return;
+  next_warning = now + kWarningPause;
+  log::warn("cannot take connections: {}; {} were refused since the last line like this",
+            exhausted ? "too many open files (ulimit -n)" : error.message(),
+            std::exchange(refused_clients, 0));
+}
+
+// Sends what fits into the socket's buffer at once: a refused client is not waited for. Closing
+// with unread bytes would reset the connection before the client has the answer.
+void HttpServer::State::turn_away(Socket& socket) {
+  http::Response full = shared.refuse(503, "The server has too many connections; try again.");
+  full.fields.emplace_back(kRequestIdField, shared.new_id());
+  const std::string text =
+      render_head(full, Framing::kLength, false, groups.front()->date_now()) + full.body;
+  boost::system::error_code error;
+  socket.non_blocking(true, error);
+  socket.write_some(boost::asio::buffer(text), error);
+  socket.shutdown(Socket::shutdown_send, error);
+  std::array<char, 16384> unread{};
+  socket.read_some(boost::asio::buffer(unread), error);
+}
+
+// While no descriptor is left, the spare one serves all who wait, one after the other.
+void HttpServer::State::turn_away_waiting() {
+  spare.give_up();
+  boost::system::error_code error;
+  for (size_t i = 0; i < kMostTurnedAway; ++i) {
+    Socket socket(threads.front()->context());
+    acceptor->accept(socket, error);
+    if (error) break;
+    turn_away(socket);
+    ++refused_clients;
+  }
+  spare.take();
 }
 
 void HttpServer::State::on_all(void (Group::*work)()) {
@@ -141,7 +193,10 @@ HttpServer::~HttpServer() {
 Result<std::unique_ptr<HttpServer>> HttpServer::create(const HttpOptions& options,
                                                        const Clock& clock) {
   O3_CHECK(options.io_threads > 0, "no io threads");
-  auto state = std::make_unique<State>(options, clock);
+  HttpOptions fitting = options;
+  O3_ASSIGN(fitting.limits.max_connections,
+            make_room_for_connections(options.limits.max_connections, options.io_threads));
+  auto state = std::make_unique<State>(fitting, clock);
   O3_TRY(state->bind(options));
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(state)));
 }

@@ -23,7 +23,10 @@ struct HttpOptions {
 
 class HttpServer {
  public:
-  // Binds; accepts nothing before start(). The clock must outlive the server.
+  // Binds; accepts nothing before start(). The clock must outlive the server. Raises the process's
+  // soft limit of open files as far as max_connections needs and the hard one allows; where fewer
+  // fit, max_connections is what fits. kUnavailable: the address is taken, too few files may be
+  // open.
   static Result<std::unique_ptr<HttpServer>> create(const HttpOptions& options, const Clock& clock);
   ~HttpServer();  // stop()
 
