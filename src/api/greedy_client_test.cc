@@ -115,6 +115,21 @@ TEST_F(GreedyClientTest, AReaderThatNeverReadsIsCutOffNearTheBound) {
   EXPECT_LT(client.in().size(), 512U << 10) << "what the kernel took for it";
 }
 
+TEST_F(GreedyClientTest, ABurstOfClientsDoesNotPassTheLimit) {
+  options_.http.limits.max_connections = 10;
+  start();
+  std::vector<std::unique_ptr<RawClient>> clients;
+  clients.reserve(200);
+  for (int i = 0; i < 200; ++i) clients.push_back(std::make_unique<RawClient>(port()));
+  int answered = 0;
+  for (const auto& client : clients) {
+    client->send(get("/livez", ""));
+    const auto response = client->response();
+    answered += response && response->status == 200 ? 1 : 0;
+  }
+  EXPECT_EQ(answered, 10);
+}
+
 #if defined(__has_feature)
 constexpr bool kNeedsDescriptors = __has_feature(undefined_behavior_sanitizer);
 #else
@@ -146,6 +161,7 @@ TEST_F(GreedyClientTest, WithoutDescriptorsNewClientsAreToldSo) {
   if (kNeedsDescriptors) GTEST_SKIP() << "this sanitizer needs descriptors to look at a type";
   start();
   std::vector<std::unique_ptr<RawClient>> clients;
+  clients.reserve(20);
   for (int i = 0; i < 20; ++i) clients.push_back(std::make_unique<RawClient>());
   {
     const NoDescriptors none;

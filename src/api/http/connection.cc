@@ -48,17 +48,12 @@ int status_of(const Error& head_error) {
 
 }  // namespace
 
-Connection::Connection(Group& group, Socket socket)
+Connection::Connection(Group& group, Accepted accepted)
     : group_(group),
       limits_(group.shared.limits),
-      socket_(std::move(socket)),
-      in_drain_(group.shared.draining.load()) {
-  group_.shared.connections.fetch_add(1);
-}
-
-Connection::~Connection() {
-  group_.shared.connections.fetch_sub(1);
-}
+      slot_(std::move(accepted.slot)),
+      socket_(std::move(accepted.socket)),
+      in_drain_(group.shared.draining.load()) {}
 
 void Connection::start() {
   set_deadline(limits_.header_timeout);

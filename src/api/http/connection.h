@@ -14,6 +14,7 @@
 #include <unordered_set>
 
 #include "api/http/body_budget.h"
+#include "api/http/connection_slot.h"
 #include "api/http/exchange.h"
 #include "api/http/io_thread.h"
 #include "api/http/limits.h"
@@ -42,6 +43,11 @@ struct Shared {
   std::atomic<bool> stopping{false};  // io threads are about to end: nothing may be posted
 };
 
+struct Accepted {
+  ConnectionSlot slot;  // given back after the socket is closed
+  Socket socket;
+};
+
 // The connections of one io thread.
 struct Group {
   Group(IoThread& thread, Shared& all) : io(thread), shared(all) {}
@@ -51,7 +57,7 @@ struct Group {
   int64_t date_second = -1;
   std::string date;  // of date_second
 
-  void adopt(Socket socket);
+  void adopt(Accepted accepted);
   void tick(Nanoseconds now);  // closes what is overdue
   void close_idle();
   void close_all();
@@ -60,8 +66,8 @@ struct Group {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(Group& group, Socket socket);
-  ~Connection();
+  Connection(Group& group, Accepted accepted);
+  ~Connection() = default;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -125,6 +131,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   Group& group_;
   const Limits& limits_;
+  ConnectionSlot slot_;
   Socket socket_;
   const bool in_drain_;  // accepted while the server drains
   State state_ = State::kHead;

@@ -5,9 +5,9 @@
 
 namespace o3::api::http {
 
-void Group::adopt(Socket socket) {
+void Group::adopt(Accepted accepted) {
   if (shared.closed.load()) return;
-  auto connection = std::make_shared<Connection>(*this, std::move(socket));
+  auto connection = std::make_shared<Connection>(*this, std::move(accepted));
   members.insert(connection);
   connection->start();
 }

@@ -120,9 +120,9 @@ void HttpServer::State::on_accept(Group& group, boost::system::error_code error,
   if (shared.connections.load() >= static_cast<int64_t>(shared.limits.max_connections)) {
     turn_away(socket);
   } else {
-    group.io.post([&group, held = std::make_shared<Socket>(std::move(socket))] {
-      group.adopt(std::move(*held));
-    });
+    auto accepted = std::make_shared<Accepted>(
+        Accepted{ConnectionSlot(shared.connections), std::move(socket)});
+    group.io.post([&group, accepted] { group.adopt(std::move(*accepted)); });
   }
 }
 

@@ -259,9 +259,9 @@ TEST(ChatPrompt, NamesTheFieldThatAsksForTooMuch) {
                           .context = 30};
   for (const std::string name : {"max_tokens", "max_completion_tokens"}) {
     for (const std::string count : {"29", "31", "2147483647"}) {
-      std::string fields = "\"";
-      fields += name;
-      const auto request = accepted(body(fields + "\":" + count));
+      std::string field = "\"";
+      field.append(name).append("\":").append(count);
+      const auto request = accepted(body(field));
       EXPECT_EQ(build_prompt(model, request).error().param, name) << count;
     }
   }

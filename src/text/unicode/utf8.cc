@@ -63,6 +63,7 @@ bool is_utf8(std::string_view text) noexcept {
 }
 
 std::string repaired_utf8(std::string_view text) {
+  if (is_utf8(text)) return std::string(text);
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
