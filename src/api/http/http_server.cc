@@ -120,8 +120,8 @@ void HttpServer::State::on_accept(Group& group, boost::system::error_code error,
   if (shared.connections.load() >= static_cast<int64_t>(shared.limits.max_connections)) {
     turn_away(socket);
   } else {
-    auto accepted = std::make_shared<Accepted>(
-        Accepted{ConnectionSlot(shared.connections), std::move(socket)});
+    auto accepted =
+        std::make_shared<Accepted>(Accepted{ConnectionSlot(shared.connections), std::move(socket)});
     group.io.post([&group, accepted] { group.adopt(std::move(*accepted)); });
   }
 }
