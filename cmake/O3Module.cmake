@@ -10,6 +10,17 @@ target_compile_options(o3_flags INTERFACE
   -fno-math-errno -ffp-contract=off -fno-omit-frame-pointer
   # g++ 12 sees overlapping copies in ordinary std::string concatenation (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+# Hardening, for a program that reads what strangers send: canaries, checked libc calls (they need
+# optimisation), stack probes, control-flow marks; a position-independent program whose relocations are
+# read-only once it runs. The sanitizers have stronger checks in their place.
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES CXX)
+if(NOT O3_SANITIZE)
+  target_compile_options(o3_flags INTERFACE
+    -fstack-protector-strong -fstack-clash-protection -fcf-protection
+    $<$<CONFIG:Release>:-U_FORTIFY_SOURCE> $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=3>)
+  target_link_options(o3_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
+endif()
 if(O3_SANITIZE)
   target_compile_options(o3_flags INTERFACE -fsanitize=${O3_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(o3_flags INTERFACE -fsanitize=${O3_SANITIZE})

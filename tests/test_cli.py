@@ -153,6 +153,17 @@ def test_help_is_on_stdout():
         assert "--help" in done.stdout, arguments
 
 
+def test_the_program_is_hardened():
+    told = subprocess.run(["readelf", "-W", "--file-header", "--program-headers", "--dynamic",
+                           "--dyn-syms", locate.program()], capture_output=True, text=True,
+                          check=True).stdout
+    assert "DYN (Position-Independent Executable" in told
+    assert "GNU_RELRO" in told and "BIND_NOW" in told
+    assert "GNU_STACK" in told and " RWE " not in told
+    assert "__stack_chk_fail" in told
+    assert "__vsnprintf_chk" in told or "__memcpy_chk" in told or "__read_chk" in told
+
+
 @pytest.mark.parametrize(("code", "arguments"), [
     (2, []),
     (2, ["no-such-command"]),
