@@ -233,7 +233,7 @@ TEST_F(ChatTest, AClientThatLeavesCancelsWithinMilliseconds) {
 TEST_F(ChatTest, AReaderThatIsTooSlowIsCutOff) {
   options_.http.limits.stream_buffer_bytes = 64 << 10;
   start();
-  answer_for_ever({testing::kLong}, milliseconds(1));
+  answer_for_ever({testing::kLong}, milliseconds(20));  // time to read the first event
   RawClient client(port(), 4096);
   client.send(post(chat(R"(,"stream":true)")));
   EXPECT_TRUE(client.read_until("\"role\""));
