@@ -50,12 +50,12 @@ template <govern::Action A>
 Route route(const RouteParts& parts, std::string_view method, std::string path,
             govern::Access access,
             std::function<http::Response(const http::Exchange&, const Authorized<A>&)> handler) {
-  auto run = [parts, handler = std::move(handler)](std::shared_ptr<http::Exchange> exchange,
+  auto run = [parts, handler = std::move(handler)](const std::shared_ptr<http::Exchange>& exchange,
                                                    const Admission& admission) {
     auto authorized = parts.gate.authorize<A>(admission, {}, exchange->request_id);
     if (!authorized.ok()) return parts.refuse(*exchange, authorized.error());
     http::Response response = handler(*exchange, *authorized);
-    parts.answer(std::move(exchange), (*std::move(authorized)).take(), std::move(response));
+    parts.answer(exchange, (*std::move(authorized)).take(), std::move(response));
   };
   return {method, std::move(path), A, access, 0, std::move(run)};
 }
