@@ -13,13 +13,18 @@ if [ ! -x "$root/usr/bin/apt-get" ]; then
   debootstrap --variant=minbase bookworm "$root" >/dev/null
 fi
 cp /etc/resolv.conf "$root/etc/resolv.conf"
+# Under a name of its own: installing the package ca-certificates writes the usual file anew.
 mkdir -p "$root/etc/ssl/certs"
-[ -r /etc/ssl/certs/ca-certificates.crt ] && cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+authorities=/etc/ssl/host-authorities.crt
+if [ -r /etc/ssl/certs/ca-certificates.crt ]; then
+  cp /etc/ssl/certs/ca-certificates.crt "$root$authorities"
+  cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+fi
 if [ -r /etc/apt/sources.list.d/debian.sources ]; then
   rm -f "$root/etc/apt/sources.list"
   cp /etc/apt/sources.list.d/debian.sources "$root/etc/apt/sources.list.d/"
 fi
-[ -r /etc/pip.conf ] && cp /etc/pip.conf "$root/etc/pip.conf"
+if [ -r /etc/pip.conf ]; then grep -v "^ *cert *=" /etc/pip.conf >"$root/etc/pip.conf" || true; fi
 
 mounted=()
 cleanup() { for place in "${mounted[@]}"; do umount -l "$place" || true; done; }
@@ -32,5 +37,5 @@ done
 rm -rf "$root/home/o3"
 git clone -q "$source" "$root/home/o3"
 env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-  PIP_CERT=/etc/ssl/certs/ca-certificates.crt \
+  PIP_CERT="$authorities" \
   chroot "$root" bash -c 'cd /home/o3 && exec "$@"' bash "$@"
