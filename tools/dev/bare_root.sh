@@ -13,6 +13,8 @@ if [ ! -x "$root/usr/bin/apt-get" ]; then
   debootstrap --variant=minbase bookworm "$root" >/dev/null
 fi
 cp /etc/resolv.conf "$root/etc/resolv.conf"
+# debootstrap leaves it out, and the browser's driver looks for localhost.
+[ -e "$root/etc/hosts" ] || printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"
 # Under a name of its own: installing the package ca-certificates writes the usual file anew.
 mkdir -p "$root/etc/ssl/certs"
 authorities=/etc/ssl/host-authorities.crt
