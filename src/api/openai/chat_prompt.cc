@@ -8,6 +8,10 @@
 namespace o3::api::openai {
 namespace {
 
+// A prompt of up to so many contexts is counted exactly, so that its author knows what to cut; a
+// longer one is not worth the time.
+constexpr size_t kCountedContexts = 8;
+
 Error prompt_too_long(const ServedModel& model, const std::string& tokens) {
   return Error{Code::kTooLong,
                "The prompt has " + tokens + " tokens; the context of " + model.id + " holds " +
@@ -28,7 +32,8 @@ Result<ChatPrompt> build_prompt(const ServedModel& model, const ChatRequest& req
     if (error.code == Code::kTooLong) error.code = Code::kInvalid;  // the text, not the context
     return error;
   }
-  auto encoded = model.tokenizer->encode_at_most(*segments, static_cast<size_t>(model.context));
+  const size_t counted = kCountedContexts * static_cast<size_t>(model.context);
+  auto encoded = model.tokenizer->encode_at_most(*segments, counted);
   if (!encoded.fits) {
     return prompt_too_long(model, "at least " + std::to_string(encoded.at_least));
   }

@@ -287,10 +287,23 @@ TEST(ChatPrompt, WhatCannotFitIsNotEncodedToItsEnd) {
   request.messages = {{"user", std::string(1 << 20, 'x')}};
   request.max_tokens = 1;
   const Error refused = build_prompt(model, request).error();
-  EXPECT_EQ(refused.message,
-            "The prompt has at least 31 tokens; the context of octo holds 30, at least one of them "
-            "for the answer.");
+  EXPECT_EQ(
+      refused.message,
+      "The prompt has at least 241 tokens; the context of octo holds 30, at least one of them "
+      "for the answer.");
   EXPECT_EQ(refused.param, "messages");
+}
+
+TEST(ChatPrompt, UpToEightContextsAreCountedExactly) {
+  const ServedModel model{.id = "octo",
+                          .tokenizer = std::make_shared<testing::ByteTokenizer>(),
+                          .render = testing::render_plain,
+                          .context = 30};
+  ChatRequest request;
+  request.messages = {{"user", std::string(200, 'x')}};  // and 16 tokens of the template
+  const std::string message = build_prompt(model, request).error().message;
+  EXPECT_TRUE(message.starts_with("The prompt has 216 tokens; the context of octo holds 30"))
+      << message;
 }
 
 TEST(ChatPrompt, HasExactlyOneBos) {
