@@ -73,8 +73,8 @@ struct Block {
   __m256i words[kWords];  // signed where kSigned, else with their bias
   __m256 total;
   __m256 d[2];
-  __m256 m[2];
-  __m256 m_total;
+  __m256 m[1];
+  __m256i min_pairs;
 };
 
 template <class Format>
@@ -107,13 +107,18 @@ O3_INLINE void unpack(const LinearTile& t, const uint8_t* record, int64_t b, Blo
     }
   }
   Format::scales(t.layout, record, b, block.d);
-  Format::minima(t.layout, record, b, block.m);
   block.total = Ints::sum(block.words);
-  if constexpr (Format::kSubBlocks == 2) {
+  if constexpr (Format::kSubBlocks == 1) {
+    Format::minima(t.layout, record, b, block.m);
+  } else {
     const __m256 second = Ints::sum(block.words + Ints::kCount);
     block.total = _mm256_fmadd_ps(block.d[1], second, _mm256_mul_ps(block.d[0], block.total));
-    block.m_total =
-        _mm256_mul_ps(_mm256_add_ps(block.m[0], block.m[1]), _mm256_set1_ps(kBlock / 2));
+    if constexpr (Format::kMinimum) {
+      block.min_pairs = Format::min_pairs(t.layout, record, b);
+      block.m[0] = _mm256_sub_ps(_mm256_setzero_ps(), Format::load_m(t.layout, record, b));
+      const __m256i sum = _mm256_madd_epi16(block.min_pairs, _mm256_set1_epi16(kBlock / 2));
+      block.total = _mm256_fmadd_ps(block.m[0], _mm256_cvtepi32_ps(sum), block.total);
+    }
   }
 }
 
@@ -146,16 +151,14 @@ O3_INLINE void add_block(const Block<Format>& block, const int32_t* q, const flo
       acc = _mm256_fmadd_ps(block.m[0], _mm256_set1_ps(scale[2 * kHeight]), acc);
     }
   } else {
-    const __m256 second = _mm256_mul_ps(dot_block<Format, 1>(block, q, isums), block.d[1]);
-    acc = _mm256_fmadd_ps(_mm256_fmadd_ps(dot, block.d[0], second), factor, acc);
-    acc = _mm256_fmadd_ps(block.total, center, acc);
+    __m256 product = _mm256_mul_ps(dot_block<Format, 1>(block, q, isums), block.d[1]);
     if constexpr (Format::kMinimum) {
-      const auto* halves = reinterpret_cast<const int16_t*>(isums);
-      const __m256 last = _mm256_mul_ps(block.m[1], _mm256_set1_ps(halves[1]));
-      const __m256 sums = _mm256_fmadd_ps(block.m[0], _mm256_set1_ps(halves[0]), last);
-      acc = _mm256_fmadd_ps(sums, factor, acc);
-      acc = _mm256_fmadd_ps(block.m_total, center, acc);
+      const __m256i sum = _mm256_madd_epi16(block.min_pairs, _mm256_set1_epi32(*isums));
+      product = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), block.m[0], product);
     }
+    product = _mm256_fmadd_ps(dot, block.d[0], product);
+    acc = _mm256_fmadd_ps(product, factor, acc);
+    acc = _mm256_fmadd_ps(block.total, center, acc);
   }
 }
 

@@ -103,9 +103,8 @@ struct LinearTile {
 // the number of rows: start from 0 or y, then the blocks (or inputs) in ascending order:
 //   integer kernels, one scale per block:
 //     acc += d * (dot * scale + (sum of quants) * center);  acc += m * sum
-//   two per block, where D = d0 * (sum of quants of the first half) + d1 * (of the second):
-//     acc += (d0 * dot0 + d1 * dot1) * scale;  acc += D * center;
-//     acc += (m0 * i0 + m1 * i1) * scale;  acc += 16 * (m0 + m1) * center
+//   two per block, where the minima are m * k0 and m * k1, and W is the sum of the weights:
+//     acc += (d0 * dot0 + (m * (k0 * i0 + k1 * i1) + d1 * dot1)) * scale;  acc += W * center
 //   FP32 kernels:     acc += w * x
 using LinearTileFn = void (*)(const LinearTile&);
 

@@ -19,9 +19,8 @@ constexpr int kMaxRows = 8;
 // one panel they stay in a 48 KiB L1 cache.
 constexpr int64_t kChunk = 32;
 
-// One block of 16 outputs, ready for VNNI. total: the sums of the quants (less their bias); scaled
-// by d, and both halves together, where a block has two scales. m_total: 16 times the sum of
-// minima.
+// One block of 16 outputs, ready for VNNI. total: the sum of the quants (less their bias); where a
+// block has two scales, the sum of the weights.
 struct Block1 {
   __m512i words[kWords];
   __m512 total;
@@ -34,8 +33,8 @@ struct Block2 {
   __m512 d[2];
 };
 struct Block2Minima : Block2 {
-  __m512 m[2];
-  __m512 m_total;
+  __m512i min_pairs;  // the minima are m times these, int16 of each half
+  __m512 m;
 };
 
 template <int kSubBlocks, bool kMinimum>
@@ -79,9 +78,10 @@ O3_INLINE void unpack(const LinearTile& t, const uint8_t* record, int64_t b, Blo
     const __m512 second = sum_words<Format::kBias, kWords / 2>(block.words + kWords / 2);
     block.total = _mm512_fmadd_ps(block.d[1], second, _mm512_mul_ps(block.d[0], first));
     if constexpr (Format::kMinimum) {
-      Format::minima(t.layout, record, b, block.m);
-      block.m_total =
-          _mm512_mul_ps(_mm512_add_ps(block.m[0], block.m[1]), _mm512_set1_ps(kBlock / 2));
+      block.min_pairs = Format::min_pairs(t.layout, record, b);
+      block.m = _mm512_sub_ps(_mm512_setzero_ps(), Format::load_m(t.layout, record, b));
+      const __m512i sum = _mm512_madd_epi16(block.min_pairs, _mm512_set1_epi16(kBlock / 2));
+      block.total = _mm512_fmadd_ps(block.m, _mm512_cvtepi32_ps(sum), block.total);
     }
   }
 }
@@ -114,17 +114,15 @@ O3_INLINE void add_dots(const Block<Format>& block, const __m512i* dots, const f
       acc = _mm512_fmadd_ps(block.m[0], _mm512_set1_ps(scale[2 * kHeight]), acc);
     }
   } else {
-    const __m512 second = _mm512_mul_ps(_mm512_cvtepi32_ps(dots[1]), block.d[1]);
-    const __m512 product = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[0]), block.d[0], second);
+    __m512 product = _mm512_mul_ps(_mm512_cvtepi32_ps(dots[1]), block.d[1]);
+    if constexpr (Format::kMinimum) {
+      const auto* isums = reinterpret_cast<const int32_t*>(scale + 3 * kHeight);
+      const __m512i sum = _mm512_madd_epi16(block.min_pairs, _mm512_set1_epi32(*isums));
+      product = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), block.m, product);
+    }
+    product = _mm512_fmadd_ps(_mm512_cvtepi32_ps(dots[0]), block.d[0], product);
     acc = _mm512_fmadd_ps(product, factor, acc);
     acc = _mm512_fmadd_ps(block.total, center, acc);
-    if constexpr (Format::kMinimum) {
-      const auto* isums = reinterpret_cast<const int16_t*>(scale + 3 * kHeight);
-      const __m512 last = _mm512_mul_ps(block.m[1], _mm512_set1_ps(isums[1]));
-      const __m512 sums = _mm512_fmadd_ps(block.m[0], _mm512_set1_ps(isums[0]), last);
-      acc = _mm512_fmadd_ps(sums, factor, acc);
-      acc = _mm512_fmadd_ps(block.m_total, center, acc);
-    }
   }
 }
 

@@ -90,6 +90,10 @@ struct Vec {
   O3_INLINE static Words load_signed(const uint8_t* at) {
     return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(at)));
   }
+  // Lanes of two int16, each given as int32.
+  O3_INLINE static Words pair(Words low, Words high) {
+    return _mm256_or_si256(low, _mm256_slli_epi32(high, 16));
+  }
   O3_INLINE static Reg to_float(Words x) { return _mm256_cvtepi32_ps(x); }
   template <int kBias>
   O3_INLINE static Reg byte_to_float(Words x, int t) {

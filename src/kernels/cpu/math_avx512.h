@@ -85,6 +85,10 @@ struct Vec {
   O3_INLINE static Words load_signed(const uint8_t* at) {
     return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
   }
+  // Lanes of two int16, each given as int32.
+  O3_INLINE static Words pair(Words low, Words high) {
+    return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+  }
   O3_INLINE static Reg to_float(Words x) { return _mm512_cvtepi32_ps(x); }
   // Byte t of each lane, less kBias.
   template <int kBias>

@@ -92,6 +92,7 @@ struct FormatBase {
 // Formats give, for block b of a record:
 //   words()   the quants as unsigned bytes, value = byte - kBias, byte <= kMost
 //   scales()  d of each sub-block; minima() the minimum of each, where kMinimum
+//   min_pairs() and load_m(), the minima's integers and factor, in types with two of both
 
 // One F16 scale, and minimum or not, per block.
 template <class V, int kBits, bool kHasMinimum>
@@ -271,6 +272,11 @@ struct Q2_K : FormatBase<V, 21 * 4, true, 2, true> {
     const auto m = Q2_K::load_m(l, record, b);
     to[0] = negative_product<V>(m, V::to_float(V::high_nibbles(both(l, record, b, 0))));
     to[1] = negative_product<V>(m, V::to_float(V::high_nibbles(both(l, record, b, 1))));
+  }
+  // For integer kernels: the minima are m times these pairs of int16.
+  O3_INLINE static typename V::Words min_pairs(const WeightLayout& l, const uint8_t* record,
+                                               int64_t b) {
+    return V::pair(V::high_nibbles(both(l, record, b, 0)), V::high_nibbles(both(l, record, b, 1)));
   }
 };
 
