@@ -22,9 +22,8 @@ using device::cpu::ThreadPool;
 
 // Values per thread that make quantising in parallel worth a barrier.
 constexpr int64_t kQuantizeGrain = 8192;
-// Up to this many rows a product is bound by reading the weights: each thread streams one range.
-constexpr int64_t kStreamRows = 8;
-// Above: a task is one group of outputs times so many rows, whose activations stay in the L2 cache.
+// Above kStreamRows a task is one group of outputs times so many rows, whose activations stay in
+// the L2 cache.
 constexpr int64_t kTaskRows = 256;
 static_assert(kTaskRows % cpu::kPanel == 0);
 
@@ -137,7 +136,7 @@ struct Product {
 void run_product(const Product& product, ThreadPool& threads) {
   const int64_t rows = product.x.rows();
   const int64_t groups = product.w.groups();
-  if (rows <= kStreamRows) {
+  if (rows <= cpu::kStreamRows) {
     threads.parallel_for(
         groups, 1, [&](int64_t begin, int64_t end) { product.tile(begin, end - begin, 0, rows); });
     return;
@@ -181,8 +180,9 @@ void linear(const LinearWeights& w, TensorView x, TensorView y, bool accumulate,
   if (rows == 0) return;
   ThreadPool& threads = static_cast<CpuBackend&>(ctx.backend).threads();
   const LinearKernel& kernel = matrix.kernel();
-  const bool fast = ctx.compute == Compute::kFast && kernel.fast != nullptr;
-  Product product{matrix, fast ? kernel.fast : kernel.f32, x, y, {}, accumulate};
+  const bool fast = ctx.compute == Compute::kFast && kernel.few != nullptr;
+  const cpu::LinearTileFn integer = rows <= cpu::kStreamRows ? kernel.few : kernel.many;
+  Product product{matrix, fast ? integer : kernel.f32, x, y, {}, accumulate};
   if (fast) {
     O3_CHECK(static_cast<int64_t>(ctx.workspace.size()) >= linear_workspace(w, rows, ctx.compute),
              "linear: workspace too small");
@@ -193,7 +193,7 @@ void linear(const LinearWeights& w, TensorView x, TensorView y, bool accumulate,
 }
 
 int64_t linear_workspace(const LinearWeights& w, int64_t rows, Compute compute) {
-  const bool fast = compute == Compute::kFast && packed(w).kernel().fast != nullptr;
+  const bool fast = compute == Compute::kFast && packed(w).kernel().few != nullptr;
   if (!fast) return 0;
   const int32_t height = panel_height(rows);
   return (rows + height - 1) / height * panel_bytes(w.in_features(), height);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AMX: a tile product per panel of 16 rows, group of 16 outputs and block of 32 inputs, then the
-// block's scales in FP32, so that the results are those of VNNI bit for bit. Up to 8 rows go to
-// VNNI. See linear_tile.h for the rule on what this file may contain.
+// block's scales in FP32, so that the results are those of VNNI bit for bit. Rows come in panels:
+// a few are VNNI's. See linear_tile.h for the rule on what this file may contain.
 #include <immintrin.h>
 
 #include "kernels/cpu/linear_tile.h"
@@ -145,7 +145,7 @@ struct AmxPanels {
 
 template <class Format>
 struct AmxKernel {
-  static void run(const LinearTile& tile) { avx512::run_tile<Format, AmxPanels>(tile); }
+  static void run(const LinearTile& tile) { avx512::run_panels<Format, AmxPanels>(tile); }
 };
 
 }  // namespace

@@ -12,7 +12,6 @@ namespace o3::kernels::cpu::avx2 {
 namespace {
 
 constexpr int kLanes = 8;
-constexpr int kMaxRows = 4;
 
 // Dot products of kCount words with one row of int8, as int32; and the sums of the words.
 
@@ -203,23 +202,17 @@ void run_tile(const LinearTile& t) {
       run_rows<Format, 1, 1>(t, record, t.xq.data, 0, y, outs);
       continue;
     }
-    for (int64_t row = 0; row < t.rows; row += kMaxRows, y += kMaxRows * t.y_stride) {
+    for (int64_t row = 0; row < t.rows;) {
+      const int64_t left = t.rows - row;
+      const int64_t in_panel = kPanel - row % kPanel;
+      const int64_t most = left < in_panel ? left : in_panel;
+      const int64_t count = most >= 4 ? 4 : most >= 2 ? 2 : 1;
       const uint8_t* x = t.xq.data + row / kPanel * panel_bytes;
-      const int64_t at = row % kPanel;
-      switch (t.rows - row) {
-        case 1:
-          run_rows<Format, kPanel, 1>(t, record, x, at, y, outs);
-          break;
-        case 2:
-          run_rows<Format, kPanel, 2>(t, record, x, at, y, outs);
-          break;
-        case 3:
-          run_rows<Format, kPanel, 3>(t, record, x, at, y, outs);
-          break;
-        default:
-          run_rows<Format, kPanel, 4>(t, record, x, at, y, outs);
-          break;
-      }
+      float* to = y + row * t.y_stride;
+      if (count == 4) run_rows<Format, kPanel, 4>(t, record, x, row % kPanel, to, outs);
+      if (count == 2) run_rows<Format, kPanel, 2>(t, record, x, row % kPanel, to, outs);
+      if (count == 1) run_rows<Format, kPanel, 1>(t, record, x, row % kPanel, to, outs);
+      row += count;
     }
   }
 }

@@ -10,7 +10,9 @@ namespace {
 
 template <class Format>
 struct VnniKernel {
-  static void run(const LinearTile& tile) { run_tile<Format, VnniPanels>(tile); }
+  static void run(const LinearTile& tile) {
+    tile.xq.height == 1 ? run_row<Format>(tile) : run_panels<Format, VnniPanels>(tile);
+  }
 };
 
 }  // namespace

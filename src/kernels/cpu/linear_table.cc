@@ -42,21 +42,22 @@ struct IsaRow {
   bool (*serves)(DType dtype);
   int32_t lanes;
   SignedBytes bytes;
-  LinearTileFn (*fast)(WeightFormat format);
+  LinearTileFn (*few)(WeightFormat format);
+  LinearTileFn (*many)(WeightFormat format);
   LinearTileFn (*f32)(WeightFormat format);
   QuantizeRowFn quantize;
 };
 
 // In order of preference. VNNI multiplies unsigned by signed bytes: Q8_0 is packed with a bias.
 constexpr std::array kTable{
-    IsaRow{"amx", Isa::kAmx, Isa::kAmx, quantized, 16, SignedBytes::kBiased, amx::int8_kernel,
-           avx512::f32_kernel, avx512::quantize_row},
+    IsaRow{"amx", Isa::kAmx, Isa::kAmx, quantized, 16, SignedBytes::kBiased, avx512::int8_kernel,
+           amx::int8_kernel, avx512::f32_kernel, avx512::quantize_row},
     IsaRow{"avx512", Isa::kAvx512, Isa::kAmx, any, 16, SignedBytes::kBiased, avx512::int8_kernel,
-           avx512::f32_kernel, avx512::quantize_row},
+           avx512::int8_kernel, avx512::f32_kernel, avx512::quantize_row},
     IsaRow{"avx2", Isa::kAvx2, Isa::kAvx2, any, 8, SignedBytes::kAsIs, avx2::int8_kernel,
-           avx2::f32_kernel, avx2::quantize_row},
+           avx2::int8_kernel, avx2::f32_kernel, avx2::quantize_row},
     IsaRow{"generic", Isa::kGeneric, Isa::kAmx, any, 8, SignedBytes::kAsIs, generic::int8_kernel,
-           generic::f32_kernel, generic::quantize_row},
+           generic::int8_kernel, generic::f32_kernel, generic::quantize_row},
 };
 
 bool feasible(DType dtype, int64_t in, int64_t out) {
@@ -95,8 +96,13 @@ Result<LinearKernel> select_linear(DType dtype, int64_t in, int64_t out, Isa isa
   }
   for (const IsaRow& row : kTable) {
     if (isa < row.first_isa || isa > row.last_isa || !row.serves(dtype)) continue;
-    return LinearKernel{kernel_name(dtype, row), row.lanes,   row.bytes, row.fast(format->format),
-                        row.f32(format->format), row.quantize};
+    return LinearKernel{kernel_name(dtype, row),
+                        row.lanes,
+                        row.bytes,
+                        row.few(format->format),
+                        row.many(format->format),
+                        row.f32(format->format),
+                        row.quantize};
   }
   return no_kernel(dtype, in, out, isa);
 }

@@ -11,13 +11,17 @@
 
 namespace o3::kernels::cpu {
 
+// Up to this many rows a product is bound by reading the weights.
+inline constexpr int64_t kStreamRows = 8;
+
 struct LinearKernel {
   std::string name;  // "q4_1.amx"
   int32_t lanes;
   SignedBytes bytes;
-  LinearTileFn fast;  // integer kernel; null: kFast runs `f32` as well
+  LinearTileFn few;   // integer kernel for up to kStreamRows rows; null: kFast runs `f32` as well
+  LinearTileFn many;  // bit-equal to `few`
   LinearTileFn f32;
-  QuantizeRowFn quantize;  // for `fast`
+  QuantizeRowFn quantize;  // for the integer kernels
 };
 
 // The kernel of the first row of the table that fits, or kUnsupported naming dtype and shape.

@@ -127,7 +127,7 @@ void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t ro
 LinearTileFn int8_kernel(WeightFormat format);
 LinearTileFn f32_kernel(WeightFormat format);
 }  // namespace avx512
-namespace amx {
+namespace amx {  // rows in panels only
 LinearTileFn int8_kernel(WeightFormat format);
 }  // namespace amx
 

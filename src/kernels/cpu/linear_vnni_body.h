@@ -14,9 +14,8 @@ namespace o3::kernels::cpu::avx512 {
 namespace {  // NOLINT: each ISA file must get its own copy
 
 constexpr int kLanes = 16;
-constexpr int kMaxRows = 8;
-// Blocks whose weights are unpacked at once for more than kMaxRows rows: with the activations of
-// one panel they stay in a 48 KiB L1 cache.
+// Blocks whose weights are unpacked at once: with the activations of one panel they stay in a 48
+// KiB L1 cache.
 constexpr int64_t kChunk = 32;
 
 // One block of 16 outputs, ready for VNNI. total: the sum of the quants (less their bias); where a
@@ -186,29 +185,6 @@ void run_pass(const LinearTile& t, const Pass& pass, const Block<Format>* unpack
   }
 }
 
-template <class Format, bool kUnpacked>
-void run_rows(const LinearTile& t, const Pass& pass, const Block<Format>* unpacked, int64_t rows) {
-  constexpr int kH = kPanel;
-  switch (rows) {
-    case 1:
-      return run_pass<Format, kH, 1, kUnpacked>(t, pass, unpacked);
-    case 2:
-      return run_pass<Format, kH, 2, kUnpacked>(t, pass, unpacked);
-    case 3:
-      return run_pass<Format, kH, 3, kUnpacked>(t, pass, unpacked);
-    case 4:
-      return run_pass<Format, kH, 4, kUnpacked>(t, pass, unpacked);
-    case 5:
-      return run_pass<Format, kH, 5, kUnpacked>(t, pass, unpacked);
-    case 6:
-      return run_pass<Format, kH, 6, kUnpacked>(t, pass, unpacked);
-    case 7:
-      return run_pass<Format, kH, 7, kUnpacked>(t, pass, unpacked);
-    default:
-      return run_pass<Format, kH, 8, kUnpacked>(t, pass, unpacked);
-  }
-}
-
 __mmask16 mask_of(int64_t outs) {
   return outs >= kLanes ? static_cast<__mmask16>(0xffff)
                         : static_cast<__mmask16>((1U << static_cast<unsigned>(outs)) - 1U);
@@ -218,18 +194,6 @@ int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-// Up to kMaxRows rows: weights go through registers once.
-template <class Format>
-void stream_group(const LinearTile& t, Pass pass) {
-  pass.end_block = t.in / kBlock;
-  pass.x = t.xq.data;
-  if (t.xq.height == 1) {
-    run_pass<Format, 1, 1, false>(t, pass, nullptr);
-  } else {
-    run_rows<Format, false>(t, pass, nullptr, t.rows);
-  }
-}
-
 // Rows of one panel by VNNI.
 struct VnniPanels {
   template <class Format>
@@ -237,18 +201,23 @@ struct VnniPanels {
   static void end() {}
   template <class Format>
   static void prepare(Block<Format>& /*block*/) {}
+
   template <class Format>
   static void run(const LinearTile& t, Pass pass, const Block<Format>* unpacked, int64_t rows) {
-    float* const y = pass.y;
-    for (int64_t row = 0; row < rows; row += kMaxRows) {
-      pass.first_row = row;
-      pass.y = y + row * t.y_stride;
-      run_rows<Format, true>(t, pass, unpacked, smaller(kMaxRows, rows - row));
+    while (rows > 0) {
+      const int64_t count = rows >= 8 ? 8 : rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
+      if (count == 8) run_pass<Format, kPanel, 8, true>(t, pass, unpacked);
+      if (count == 4) run_pass<Format, kPanel, 4, true>(t, pass, unpacked);
+      if (count == 2) run_pass<Format, kPanel, 2, true>(t, pass, unpacked);
+      if (count == 1) run_pass<Format, kPanel, 1, true>(t, pass, unpacked);
+      pass.first_row += count;
+      pass.y += count * t.y_stride;
+      rows -= count;
     }
   }
 };
 
-// Many rows: unpack a chunk of blocks, then run it over all panels.
+// Unpacks a chunk of blocks, then runs it over all panels.
 template <class Format, class Panels>
 void block_group(const LinearTile& t, Pass pass) {
   Block<Format> unpacked[kChunk];
@@ -259,6 +228,7 @@ void block_group(const LinearTile& t, Pass pass) {
     pass.end_block = smaller(first + kChunk, blocks);
     pass.from_y = t.accumulate || first != 0;
     for (int64_t b = first; b < pass.end_block; ++b) {
+      prefetch<Format::kRecordBytes>(pass.record + b * Format::kRecordBytes + kPrefetchAhead);
       unpack<Format>(t, pass.record, b, unpacked[b - first]);
       Panels::template prepare<Format>(unpacked[b - first]);
     }
@@ -270,23 +240,32 @@ void block_group(const LinearTile& t, Pass pass) {
   }
 }
 
+Pass first_pass(const LinearTile& t, int64_t group) {
+  Pass pass{};
+  pass.record = t.weights + group * t.layout.group_bytes;
+  pass.end_block = t.in / kBlock;
+  pass.x = t.xq.data;
+  pass.y = t.y + group * kLanes;
+  pass.y_stride = t.y_stride;
+  pass.outs = mask_of(t.outs - group * kLanes);
+  pass.from_y = t.accumulate;
+  return pass;
+}
+
+// Rows in panels.
 template <class Format, class Panels>
-void run_tile(const LinearTile& t) {
-  if (t.rows > kMaxRows) Panels::template begin<Format>();
+void run_panels(const LinearTile& t) {
+  Panels::template begin<Format>();
+  for (int64_t g = 0; g < t.groups; ++g) block_group<Format, Panels>(t, first_pass(t, g));
+  Panels::end();
+}
+
+// A single row: the weights go through registers once.
+template <class Format>
+void run_row(const LinearTile& t) {
   for (int64_t g = 0; g < t.groups; ++g) {
-    Pass pass{};
-    pass.record = t.weights + g * t.layout.group_bytes;
-    pass.y = t.y + g * kLanes;
-    pass.y_stride = t.y_stride;
-    pass.outs = mask_of(t.outs - g * kLanes);
-    pass.from_y = t.accumulate;
-    if (t.rows <= kMaxRows) {
-      stream_group<Format>(t, pass);
-    } else {
-      block_group<Format, Panels>(t, pass);
-    }
+    run_pass<Format, 1, 1, false>(t, first_pass(t, g), nullptr);
   }
-  if (t.rows > kMaxRows) Panels::end();
 }
 
 }  // namespace
