@@ -129,7 +129,7 @@ TEST_F(GgufSplit, CountsAreBounded) {
 TEST_F(GgufSplit, ADamagedPartIsNamed) {
   write_three();
   const auto part = path("m-00002-of-00003.gguf");
-  std::filesystem::resize_file(part, std::filesystem::file_size(part) - 8);
+  std::filesystem::resize_file(part, std::filesystem::file_size(part) - 24);
   const Error error = error_of("m-00001-of-00003.gguf");
   EXPECT_EQ(error.code, Code::kInvalid);
   EXPECT_NE(error.message.find("m-00002-of-00003.gguf"), std::string::npos) << error.message;
