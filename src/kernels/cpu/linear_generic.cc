@@ -75,6 +75,7 @@ constexpr std::array<int8_t, 16> kIq4Nl{-127, -104, -83, -65, -49, -35, -22, -10
 
 // What differs between formats. kQuants, kHigh: bytes per block and lane. kSubBlocks: scales per
 // block. kScaled: they are bytes times d of the chunk, as K formats have them.
+// NOLINTBEGIN(readability-identifier-naming): the names are ggml's
 struct Q4_0 {
   static constexpr int64_t kQuants = 16, kHigh = 0, kSubBlocks = 1;
   static constexpr bool kScaled = false, kMinimum = false;
@@ -152,6 +153,8 @@ struct Q6_K {
     return static_cast<int8_t>(p.scales[at]);
   }
 };
+
+// NOLINTEND(readability-identifier-naming)
 
 template <class Format>
 BlockPlanes planes_of(const WeightLayout& l, const uint8_t* record, int64_t index) {

@@ -19,6 +19,7 @@ inline constexpr int64_t kBlock = 32;
 // overflow.
 inline constexpr float kTinySpan = 1e-30F;
 
+// NOLINTBEGIN(readability-identifier-naming): the names are ggml's
 enum class WeightFormat : uint8_t {
   kF32,
   kF16,
@@ -35,6 +36,7 @@ enum class WeightFormat : uint8_t {
   kQ6_K,
   kIQ4_NL,
 };
+// NOLINTEND(readability-identifier-naming)
 
 // Packed weights: outputs in groups of `lanes`, one record of `group_bytes` per group. Missing
 // outputs of the last group are zeros.

@@ -13,15 +13,17 @@
 namespace o3::kernels::cpu {
 namespace {  // NOLINT: each ISA file must get its own copy
 
+// NOLINTBEGIN(readability-identifier-naming): the names are ggml's
+
 // Formats give, for block b of a record:
 //   words()   the quants as unsigned bytes, value = byte - kBias, byte <= kMost
 //   scales()  d of each sub-block; minima() the minimum of each, where kMinimum
 //   min_pairs() and load_m(), the minima's integers and factor, in types with two of both
 
 // One F16 scale, and minimum or not, per block.
-template <class V, int kBits, bool kHasMinimum>
-struct Scaled32 : FormatBase<V, kBits, kHasMinimum, 1, false> {
-  using Base = FormatBase<V, kBits, kHasMinimum, 1, false>;
+template <class V, int kBytes256, bool kHasMinimum>
+struct Scaled32 : FormatBase<V, kBytes256, kHasMinimum, 1, false> {
+  using Base = FormatBase<V, kBytes256, kHasMinimum, 1, false>;
   O3_INLINE static void scales(const WeightLayout& l, const uint8_t* record, int64_t b,
                                typename V::Reg* to) {
     to[0] = Base::load_d(l, record, b);
@@ -32,8 +34,8 @@ struct Scaled32 : FormatBase<V, kBits, kHasMinimum, 1, false> {
   }
 };
 
-template <class V, int kBits, bool kHasMinimum>
-struct Nibbles : Scaled32<V, kBits, kHasMinimum> {
+template <class V, int kBytes256, bool kHasMinimum>
+struct Nibbles : Scaled32<V, kBytes256, kHasMinimum> {
   static constexpr int kMost = 15;
   O3_INLINE static void words(const WeightLayout&, const uint8_t* record, int64_t b,
                               typename V::Words* to) {
@@ -49,8 +51,8 @@ struct Q4_1 : Nibbles<V, 20 * 8, true> {
   static constexpr int kBias = 0;
 };
 
-template <class V, int kBits, bool kHasMinimum>
-struct FiveBits : Scaled32<V, kBits, kHasMinimum> {
+template <class V, int kBytes256, bool kHasMinimum>
+struct FiveBits : Scaled32<V, kBytes256, kHasMinimum> {
   static constexpr int kMost = 31;
   O3_INLINE static void words(const WeightLayout& l, const uint8_t* record, int64_t b,
                               typename V::Words* to) {
@@ -97,9 +99,9 @@ struct Iq4Nl : Scaled32<V, 18 * 8, false> {
 };
 
 // K formats with one scale and minimum per block: d * scale, -m * min scale.
-template <class V, int kBits>
-struct Scaled32K : FormatBase<V, kBits, true, 1, true> {
-  using Base = FormatBase<V, kBits, true, 1, true>;
+template <class V, int kBytes256>
+struct Scaled32K : FormatBase<V, kBytes256, true, 1, true> {
+  using Base = FormatBase<V, kBytes256, true, 1, true>;
   static constexpr int kBias = 0;
   O3_INLINE static void scales(const WeightLayout& l, const uint8_t* record, int64_t b,
                                typename V::Reg* to) {
@@ -131,9 +133,9 @@ struct Q5_K : Scaled32K<V, 45 * 4> {
 };
 
 // K formats with a signed scale per 16 weights.
-template <class V, int kBits>
-struct Scaled16K : FormatBase<V, kBits, false, 2, true> {
-  using Base = FormatBase<V, kBits, false, 2, true>;
+template <class V, int kBytes256>
+struct Scaled16K : FormatBase<V, kBytes256, false, 2, true> {
+  using Base = FormatBase<V, kBytes256, false, 2, true>;
   O3_INLINE static void scales(const WeightLayout& l, const uint8_t* record, int64_t b,
                                typename V::Reg* to) {
     const uint8_t* at = Base::template plane<2>(l, record, b, l.scale_offset);
@@ -203,6 +205,8 @@ struct Q2_K : FormatBase<V, 21 * 4, true, 2, true> {
     return V::pair(V::high_nibbles(both(l, record, b, 0)), V::high_nibbles(both(l, record, b, 1)));
   }
 };
+
+// NOLINTEND(readability-identifier-naming)
 
 // Kernel<Format>::run of a block format; null for plain ones.
 template <class V, template <class> class Kernel>

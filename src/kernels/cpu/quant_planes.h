@@ -58,13 +58,13 @@ O3_INLINE typename V::Reg negative_product(typename V::Reg a, typename V::Reg b)
   return V::sub(V::zero(), V::mul(a, b));
 }
 
-// What formats have in common. kBits of weights in the file or packed, per block and lane; K
-// formats are packed with a byte per scale.
-template <class V, int kBits, bool kHasMinimum, int kSub, bool kOfChunk>
+// What formats have in common. kBytes256: packed bytes of 256 weights of one output; kSub: scales
+// per block; kOfChunk: d and m are a chunk's, as in K formats.
+template <class V, int kBytes256, bool kHasMinimum, int kSub, bool kOfChunk>
 struct FormatBase {
   using Words = typename V::Words;
   using Reg = typename V::Reg;
-  static constexpr int kRecordBytes = V::kLanes * 32 * kBits / 256;  // about, per block
+  static constexpr int kRecordBytes = V::kLanes * 32 * kBytes256 / 256;  // about, per block
   static constexpr bool kMinimum = kHasMinimum;
   static constexpr int kSubBlocks = kSub;  // scales per block
 
