@@ -11,7 +11,7 @@ namespace {
 template <class Format>
 struct VnniKernel {
   static void run(const LinearTile& tile) {
-    tile.xq.height == 1 ? run_row<Format>(tile) : run_panels<Format, VnniPanels>(tile);
+    tile.rows <= 8 ? run_stream<Format>(tile) : run_panels<Format, VnniPanels>(tile);
   }
 };
 

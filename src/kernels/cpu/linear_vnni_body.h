@@ -92,6 +92,7 @@ struct Pass {
   int64_t end_block;
   const uint8_t* x;   // panel record of first_block
   int64_t first_row;  // within the panel
+  int64_t rows;       // that exist of those a pass computes
   float* y;
   int64_t y_stride;
   __mmask16 outs;
@@ -159,14 +160,16 @@ O3_INLINE void add_block(const Block<Format>& block, const uint8_t* x, int64_t f
   }
 }
 
+// kRows rows of a panel; of those that do not exist the results are not stored.
 // `unpacked`: the blocks from first_block on, or null: they are unpacked as they come.
 template <class Format, int kHeight, int kRows, bool kUnpacked>
 void run_pass(const LinearTile& t, const Pass& pass, const Block<Format>* unpacked) {
   __m512 acc[kRows];
   O3_UNROLL
   for (int r = 0; r < kRows; ++r) {
-    acc[r] = pass.from_y ? _mm512_maskz_loadu_ps(pass.outs, pass.y + r * pass.y_stride)
-                         : _mm512_setzero_ps();
+    acc[r] = pass.from_y && r < pass.rows
+                 ? _mm512_maskz_loadu_ps(pass.outs, pass.y + r * pass.y_stride)
+                 : _mm512_setzero_ps();
   }
   const uint8_t* x = pass.x;
   for (int64_t b = pass.first_block; b < pass.end_block; ++b, x += kHeight * kQuantBytes) {
@@ -181,7 +184,7 @@ void run_pass(const LinearTile& t, const Pass& pass, const Block<Format>* unpack
   }
   O3_UNROLL
   for (int r = 0; r < kRows; ++r) {
-    _mm512_mask_storeu_ps(pass.y + r * pass.y_stride, pass.outs, acc[r]);
+    if (r < pass.rows) _mm512_mask_storeu_ps(pass.y + r * pass.y_stride, pass.outs, acc[r]);
   }
 }
 
@@ -204,15 +207,16 @@ struct VnniPanels {
 
   template <class Format>
   static void run(const LinearTile& t, Pass pass, const Block<Format>* unpacked, int64_t rows) {
-    while (rows > 0) {
-      const int64_t count = rows >= 8 ? 8 : rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
-      if (count == 8) run_pass<Format, kPanel, 8, true>(t, pass, unpacked);
-      if (count == 4) run_pass<Format, kPanel, 4, true>(t, pass, unpacked);
-      if (count == 2) run_pass<Format, kPanel, 2, true>(t, pass, unpacked);
-      if (count == 1) run_pass<Format, kPanel, 1, true>(t, pass, unpacked);
-      pass.first_row += count;
-      pass.y += count * t.y_stride;
-      rows -= count;
+    float* const y = pass.y;
+    for (int64_t row = 0; row < rows; row += 8) {
+      pass.first_row = row;
+      pass.rows = smaller(8, rows - row);
+      pass.y = y + row * t.y_stride;
+      if (pass.rows > 4) {
+        run_pass<Format, kPanel, 8, true>(t, pass, unpacked);
+      } else {
+        run_pass<Format, kPanel, 4, true>(t, pass, unpacked);
+      }
     }
   }
 };
@@ -249,6 +253,7 @@ Pass first_pass(const LinearTile& t, int64_t group) {
   pass.y_stride = t.y_stride;
   pass.outs = mask_of(t.outs - group * kLanes);
   pass.from_y = t.accumulate;
+  pass.rows = t.rows;
   return pass;
 }
 
@@ -260,11 +265,20 @@ void run_panels(const LinearTile& t) {
   Panels::end();
 }
 
-// A single row: the weights go through registers once.
+// Up to 8 rows: the weights go through registers once.
 template <class Format>
-void run_row(const LinearTile& t) {
+void run_stream(const LinearTile& t) {
   for (int64_t g = 0; g < t.groups; ++g) {
-    run_pass<Format, 1, 1, false>(t, first_pass(t, g), nullptr);
+    const Pass pass = first_pass(t, g);
+    if (t.xq.height == 1) {
+      run_pass<Format, 1, 1, false>(t, pass, nullptr);
+    } else if (t.rows <= 2) {
+      run_pass<Format, kPanel, 2, false>(t, pass, nullptr);
+    } else if (t.rows <= 4) {
+      run_pass<Format, kPanel, 4, false>(t, pass, nullptr);
+    } else {
+      run_pass<Format, kPanel, 8, false>(t, pass, nullptr);
+    }
   }
 }
 
