@@ -150,7 +150,7 @@ void bench(CpuBackend& backend, const std::string& only) {
   const bool one_type = device::dtype_from_name(only).has_value();
   for (const testing::LinearCase& c : testing::format_linear_cases()) {
     const bool chosen = only == device::traits(c.dtype).name;
-    if (one_type && !chosen) continue;
+    if (only == "linear" || (one_type && !chosen)) continue;
     bench_linear(backend, c, Compute::kFast);
     if (only == "formats" || chosen) bench_linear(backend, c, Compute::kF32);
   }
