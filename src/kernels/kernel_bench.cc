@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times the kernels on the shapes of a real model, per ISA:  kernel_bench [threads] [isa] [linear]
+// Times the kernels on the shapes of a real model, per ISA:
+//   kernel_bench [threads [isa [linear | formats | TYPE]]]
 // Rates count what the op must touch: packed weight bytes for products, K and V for attention;
 // one multiply-add is two operations. Rates are of the fastest repetition, which other load on the
 // machine disturbs least; the median is shown beside it.
@@ -146,6 +147,14 @@ void bench_rows(CpuBackend& backend, int64_t rows) {
 }
 
 void bench(CpuBackend& backend, const std::string& only) {
+  const bool one_type = device::dtype_from_name(only).has_value();
+  for (const testing::LinearCase& c : testing::format_linear_cases()) {
+    const bool chosen = only == device::traits(c.dtype).name;
+    if (only == "linear" || (one_type && !chosen)) continue;
+    bench_linear(backend, c, Compute::kFast);
+    if (only == "formats" || chosen) bench_linear(backend, c, Compute::kF32);
+  }
+  if (only == "formats" || one_type) return;
   for (const testing::LinearCase& c : testing::model_linear_cases()) {
     bench_linear(backend, c, Compute::kFast);
   }

@@ -22,22 +22,21 @@ using device::cpu::ThreadPool;
 
 // Values per thread that make quantising in parallel worth a barrier.
 constexpr int64_t kQuantizeGrain = 8192;
-// Up to this many rows a product is bound by reading the weights: each thread streams one range.
-constexpr int64_t kStreamRows = 8;
-// Above: a task is one group of outputs times so many rows, whose activations stay in the L2 cache.
+// Above kStreamRows a task is one group of outputs times so many rows, whose activations stay in
+// the L2 cache.
 constexpr int64_t kTaskRows = 256;
 static_assert(kTaskRows % cpu::kPanel == 0);
 
 class PackedMatrix final : public LinearWeights {
  public:
-  PackedMatrix(const LinearKernel& kernel, int64_t in, int64_t out, cpu::WeightLayout layout,
+  PackedMatrix(LinearKernel kernel, int64_t in, int64_t out, cpu::WeightLayout layout,
                device::Buffer data)
-      : kernel_(kernel), in_(in), out_(out), layout_(layout), data_(std::move(data)) {}
+      : kernel_(std::move(kernel)), in_(in), out_(out), layout_(layout), data_(std::move(data)) {}
 
   int64_t in_features() const noexcept override { return in_; }
   int64_t out_features() const noexcept override { return out_; }
   int64_t bytes() const noexcept override { return static_cast<int64_t>(data_.bytes()); }
-  const char* kernel_name() const noexcept override { return kernel_.name; }
+  const char* kernel_name() const noexcept override { return kernel_.name.c_str(); }
 
   const LinearKernel& kernel() const noexcept { return kernel_; }
   int64_t groups() const noexcept { return (out_ + layout_.lanes - 1) / layout_.lanes; }
@@ -55,7 +54,7 @@ class PackedMatrix final : public LinearWeights {
   int32_t lanes() const noexcept { return layout_.lanes; }
 
  private:
-  const LinearKernel& kernel_;
+  LinearKernel kernel_;
   int64_t in_;
   int64_t out_;
   cpu::WeightLayout layout_;
@@ -137,7 +136,7 @@ struct Product {
 void run_product(const Product& product, ThreadPool& threads) {
   const int64_t rows = product.x.rows();
   const int64_t groups = product.w.groups();
-  if (rows <= kStreamRows) {
+  if (rows <= cpu::kStreamRows) {
     threads.parallel_for(
         groups, 1, [&](int64_t begin, int64_t end) { product.tile(begin, end - begin, 0, rows); });
     return;
@@ -158,18 +157,18 @@ Result<PackedLinear> pack_linear(std::span<const TensorView> parts, Compute /*co
   const DType dtype = parts[0].dtype;
   const int64_t in = parts[0].cols();
   const auto out = static_cast<int64_t>(rows.size());
-  O3_ASSIGN(const LinearKernel* kernel, cpu::select_linear(dtype, in, out, owner->isa()));
-  const cpu::WeightLayout layout = cpu::weight_layout(dtype, in, kernel->lanes);
+  O3_ASSIGN(LinearKernel kernel, cpu::select_linear(dtype, in, out, owner->isa()));
+  const cpu::WeightLayout layout = cpu::weight_layout(dtype, in, kernel.lanes);
   const int64_t groups = (out + layout.lanes - 1) / layout.lanes;
   O3_ASSIGN(device::Buffer data, backend.allocate(static_cast<size_t>(groups * layout.group_bytes),
                                                   device::MemTag::kWeights));
   std::byte* to = data.data();
   owner->threads().parallel_for(groups, 1, [&](int64_t begin, int64_t end) {
-    cpu::pack_groups(dtype, in, layout, kernel->bytes, rows, begin, end - begin,
+    cpu::pack_groups(dtype, in, layout, kernel.bytes, rows, begin, end - begin,
                      to + begin * layout.group_bytes);
   });
-  return PackedLinear{std::make_unique<PackedMatrix>(*kernel, in, out, layout, std::move(data)),
-                      false};
+  return PackedLinear{
+      std::make_unique<PackedMatrix>(std::move(kernel), in, out, layout, std::move(data)), false};
 }
 
 void linear(const LinearWeights& w, TensorView x, TensorView y, bool accumulate, ExecCtx& ctx) {
@@ -181,8 +180,9 @@ void linear(const LinearWeights& w, TensorView x, TensorView y, bool accumulate,
   if (rows == 0) return;
   ThreadPool& threads = static_cast<CpuBackend&>(ctx.backend).threads();
   const LinearKernel& kernel = matrix.kernel();
-  const bool fast = ctx.compute == Compute::kFast && kernel.fast != nullptr;
-  Product product{matrix, fast ? kernel.fast : kernel.f32, x, y, {}, accumulate};
+  const bool fast = ctx.compute == Compute::kFast && kernel.few != nullptr;
+  const cpu::LinearTileFn integer = rows <= cpu::kStreamRows ? kernel.few : kernel.many;
+  Product product{matrix, fast ? integer : kernel.f32, x, y, {}, accumulate};
   if (fast) {
     O3_CHECK(static_cast<int64_t>(ctx.workspace.size()) >= linear_workspace(w, rows, ctx.compute),
              "linear: workspace too small");
@@ -193,7 +193,7 @@ void linear(const LinearWeights& w, TensorView x, TensorView y, bool accumulate,
 }
 
 int64_t linear_workspace(const LinearWeights& w, int64_t rows, Compute compute) {
-  const bool fast = compute == Compute::kFast && packed(w).kernel().fast != nullptr;
+  const bool fast = compute == Compute::kFast && packed(w).kernel().few != nullptr;
   if (!fast) return 0;
   const int32_t height = panel_height(rows);
   return (rows + height - 1) / height * panel_bytes(w.in_features(), height);

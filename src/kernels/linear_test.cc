@@ -81,6 +81,15 @@ Tensor pick_rows(const Tensor& from, const std::vector<int64_t>& rows) {
   return out;
 }
 
+// Every quantised type, with inputs of several blocks.
+constexpr std::array kQuantized{DType::kQ4_0, DType::kQ4_1, DType::kQ5_0,  DType::kQ5_1,
+                                DType::kQ8_0, DType::kQ2_K, DType::kQ3_K,  DType::kQ4_K,
+                                DType::kQ5_K, DType::kQ6_K, DType::kIQ4_NL};
+constexpr std::array kEveryType{DType::kF32,  DType::kF16,   DType::kBF16, DType::kQ4_0,
+                                DType::kQ4_1, DType::kQ5_0,  DType::kQ5_1, DType::kQ8_0,
+                                DType::kQ2_K, DType::kQ3_K,  DType::kQ4_K, DType::kQ5_K,
+                                DType::kQ6_K, DType::kIQ4_NL};
+
 // The shapes the benchmark times, but for the logits (no new sizes, and large); some outputs of
 // some rows are compared.
 TEST_P(Linear, ModelShapes) {
@@ -111,10 +120,10 @@ TEST_P(Linear, ModelShapes) {
 
 TEST_P(Linear, AccumulatesOntoWhatIsThere) {
   Rng rng(2);
-  for (const DType dtype : {DType::kQ4_1, DType::kQ8_0, DType::kF16}) {
+  for (const DType dtype : kEveryType) {
     for (const int64_t rows : {1, 13}) {
-      const Tensor w = random_weights(rng, dtype, 21, 96);
-      const Tensor x = random_f32(rng, rows, 96);
+      const Tensor w = random_weights(rng, dtype, 21, 256);
+      const Tensor x = random_f32(rng, rows, 256);
       Tensor y = random_f32(rng, rows, 21);
       ref::Product expected = ref::linear(ref::from_view(x.view()), ref::from_view(w.view()));
       for (int64_t r = 0; r < rows; ++r) {
@@ -122,7 +131,7 @@ TEST_P(Linear, AccumulatesOntoWhatIsThere) {
         for (int64_t o = 0; o < 21; ++o) expected.magnitude.at(r, o) += std::fabs(y.at(r, o));
       }
       multiply(*pack(w, Compute::kF32), x.view(), y.view(), true, Compute::kF32);
-      expect_close(expected, y, 100, kMinimumFactor);
+      expect_close(expected, y, 260, kMinimumFactor);
     }
   }
 }
@@ -131,11 +140,11 @@ TEST_P(Linear, RowsDoNotDependOnTheBatch) {
   Rng rng(3);
   constexpr int64_t kMost = 17;
   constexpr int64_t kOut = 50;
-  constexpr int64_t kIn = 352;
-  for (const DType dtype : {DType::kQ4_0, DType::kQ4_1, DType::kQ8_0, DType::kF32, DType::kF16}) {
+  for (const DType dtype : kEveryType) {
+    const int64_t in = device::traits(dtype).block_elements == 256 ? 512 : 352;
     for (const Compute compute : {Compute::kFast, Compute::kF32}) {
-      const auto w = pack(random_weights(rng, dtype, kOut, kIn), compute);
-      const Tensor x = random_f32(rng, 300, kIn);
+      const auto w = pack(random_weights(rng, dtype, kOut, in), compute);
+      const Tensor x = random_f32(rng, 300, in);
       Tensor alone(DType::kF32, 300, kOut);
       const auto rows = [](const Tensor& t, int64_t first, int64_t count) {
         return device::TensorView{t.view().data + first * t.view().row_stride,
@@ -183,13 +192,65 @@ TEST_P(Linear, StacksPartsAlongTheOutputs) {
   }
 }
 
+// Packed bytes of a matrix of whole groups, per byte in the file. 1.15 is what the whole process
+// may take; the widest is Q3_K, whose scales are unpacked from 6 bits to 8: 114 + 3 to align for
+// 110.
 TEST_P(Linear, PackingDoesNotWiden) {
   Rng rng(5);
-  for (const DType dtype : {DType::kQ4_0, DType::kQ4_1, DType::kQ8_0, DType::kF16, DType::kF32}) {
-    const Tensor w = random_weights(rng, dtype, 64, 576);
+  for (const DType dtype : kEveryType) {
+    const Tensor w = random_weights(rng, dtype, 64, 768);
     const auto packed = pack(w, Compute::kFast);
     EXPECT_LE(static_cast<double>(packed->bytes()),
-              1.1 * static_cast<double>(64 * device::row_bytes(dtype, 576)));
+              1.07 * static_cast<double>(64 * device::row_bytes(dtype, 768)))
+        << packed->kernel_name();
+  }
+}
+
+// A scale that is infinite or NaN spoils the output it belongs to and no other.
+TEST_P(Linear, NonFiniteScalesStayInTheirOutput) {
+  Rng rng(9);
+  for (const DType dtype : kQuantized) {
+    for (const Compute compute : {Compute::kFast, Compute::kF32}) {
+      for (const int64_t rows : {1, 20}) {
+        const Tensor w = random_weights(rng, dtype, 5, 512);
+        const Tensor x = random_f32(rng, rows, 512);
+        Tensor clean(DType::kF32, rows, 5);
+        multiply(*pack(w, compute), x.view(), clean.view(), false, compute);
+        auto* spoilt = w.view().row<std::byte>(2);
+        std::fill_n(spoilt, device::traits(dtype).block_bytes, std::byte{0xff});
+        Tensor y(DType::kF32, rows, 5);
+        multiply(*pack(w, compute), x.view(), y.view(), false, compute);
+        for (int64_t r = 0; r < rows; ++r) {
+          for (int64_t o = 0; o < 5; ++o) {
+            ASSERT_EQ(std::isnan(y.at(r, o)), o == 2) << device::traits(dtype).name;
+            ASSERT_TRUE(o == 2 || y.at(r, o) == clean.at(r, o));
+          }
+        }
+      }
+    }
+  }
+}
+
+// Quants, scales and minima at both ends of their ranges, with activations of one sign: sums are as
+// large as they get.
+TEST_P(Linear, ExtremeQuants) {
+  for (const DType dtype : kQuantized) {
+    for (const std::byte fill : {std::byte{0x00}, std::byte{0xff}, std::byte{0x7f}}) {
+      for (const int64_t rows : {1, 17}) {
+        Rng rng(10);
+        const Tensor w = random_weights(rng, dtype, 3, 512);  // for its d and m
+        const Tensor filled = testing::with_quants(w, fill);
+        Tensor x(DType::kF32, rows, 512);
+        for (int64_t i = 0; i < 512 * rows; ++i) {
+          x.at(i / 512, i % 512) = i % 32 == 0 ? -1.0F : 1.0F;
+        }
+        Tensor y(DType::kF32, rows, 3);
+        multiply(*pack(filled, Compute::kFast), x.view(), y.view(), false, Compute::kFast);
+        const ref::Matrix input = ref::quantize_activations(ref::from_view(x.view()));
+        // d * q and the minimum cancel by as much as their own size.
+        expect_close(ref::linear(input, ref::from_view(filled.view())), y, 520, 64);
+      }
+    }
   }
 }
 
@@ -213,12 +274,12 @@ TEST_P(Linear, ZeroTinyAndHugeActivations) {
 
 TEST_P(Linear, RefusesByName) {
   Rng rng(7);
-  const Tensor w(DType::kQ6_K, 4, 256);
+  const Tensor w(DType::kI32, 4, 256);
   const std::array parts{w.view()};
   const auto packed = pack_linear(parts, Compute::kFast, backend());
   ASSERT_FALSE(packed.ok());
   EXPECT_EQ(packed.error().code, Code::kUnsupported);
-  EXPECT_NE(packed.error().message.find("Q6_K matrix of 4 x 256"), std::string::npos)
+  EXPECT_NE(packed.error().message.find("I32 matrix of 4 x 256"), std::string::npos)
       << packed.error().message;
   const Tensor a = random_weights(rng, DType::kF32, 2, 8);
   const Tensor b = random_weights(rng, DType::kF32, 2, 9);

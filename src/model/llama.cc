@@ -157,7 +157,7 @@ Result<void> LlamaModel::pack(const LlamaTensors& tensors) {
   if (!kernels::can_dequantize(tensors.embedding.dtype)) {
     return unsupported("no kernel reads rows of a " +
                            std::string(device::traits(tensors.embedding.dtype).name) +
-                           " embedding; F32, F16 and Q8_0 would work",
+                           " embedding; F32, F16 and the block types of docs/model-files.md would work",
                        "token_embd.weight");
   }
   for (const LayerTensors& source : tensors.layers) {

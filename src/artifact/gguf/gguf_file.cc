@@ -5,14 +5,22 @@
 #include <utility>
 
 #include "artifact/gguf/gguf_parser.h"
+#include "artifact/gguf/split_name.h"
 
 namespace o3::artifact {
 
-Result<GgufFile> GgufFile::open(const std::filesystem::path& path) {
+Result<GgufFile> GgufFile::open_one(const std::filesystem::path& path) {
   O3_ASSIGN(MappedFile map, MappedFile::open(path));
   O3_ASSIGN(GgufFile file, parse(map.bytes(), path.filename().string()));
   file.map_ = std::move(map);
   return file;
+}
+
+Result<GgufFile> GgufFile::open(const std::filesystem::path& path) {
+  O3_ASSIGN(GgufFile file, open_one(path));
+  O3_ASSIGN(const auto count, file.optional<uint32_t>(kSplitCount));
+  if (count.value_or(1) <= 1) return file;
+  return open_split(path, *count);
 }
 
 Result<GgufFile> GgufFile::parse(std::span<const std::byte> bytes, std::string name) {
@@ -21,6 +29,17 @@ Result<GgufFile> GgufFile::parse(std::span<const std::byte> bytes, std::string n
   file.name_ = std::move(name);
   O3_TRY(GgufParser(file).run());
   return file;
+}
+
+uint64_t GgufFile::file_bytes() const noexcept {
+  uint64_t bytes = bytes_.size();
+  for (const GgufFile& part : others_) bytes += part.bytes_.size();
+  return bytes;
+}
+
+void GgufFile::release_pages() const noexcept {
+  if (map_) map_->release_pages();
+  for (const GgufFile& part : others_) part.release_pages();
 }
 
 const GgufValue* GgufFile::find(std::string_view key) const noexcept {
@@ -43,10 +62,10 @@ Result<device::TensorView> GgufFile::tensor(std::string_view name) const {
   const GgufTensor* found = find_tensor(name);
   if (found != nullptr) return found->view;
   std::string message = name_ + ": tensor " + std::string(name) + " is missing";
-  const auto shards = optional<uint32_t>("split.count");
-  if (shards.ok() && shards->value_or(0) > 1) {
+  const auto shards = optional<uint32_t>(kSplitCount);
+  if (shards.ok() && shards->value_or(0) > parts()) {
     message += "; the model is split into " + std::to_string(**shards) +
-               " files, which are not read yet: merge them into one";
+               " files, of which only this one was read";
   }
   return Error{Code::kNotFound, std::move(message), std::string(name)};
 }

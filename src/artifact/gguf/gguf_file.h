@@ -27,7 +27,7 @@ struct GgufTensor {
   std::string_view name;
   device::TensorView view;  // shape in PyTorch order; read-only memory, never write through it
   int64_t bytes = 0;
-  uint64_t offset = 0;  // from the start of the tensor data
+  uint64_t offset = 0;  // from the start of the tensor data of its part
 };
 
 // Immutable and safe to share; the views live as long as the file object (moving it is fine).
@@ -35,6 +35,9 @@ class GgufFile {
  public:
   // kInvalid: damaged or hostile. kUnsupported: big-endian, version 1, a tensor type that this
   // build does not know, nested arrays. The message says where; param is the key or tensor.
+  //
+  // A model split into NAME-00001-of-0000N.gguf and so on is opened as a whole, whichever part is
+  // named: metadata are the first part's, tensors those of all. kNotFound names a missing part.
   static Result<GgufFile> open(const std::filesystem::path& path);
 
   // The same over memory that must outlive the result; `name` is for messages. Tensor data are
@@ -43,7 +46,8 @@ class GgufFile {
 
   uint32_t version() const noexcept { return version_; }
   uint32_t alignment() const noexcept { return alignment_; }
-  uint64_t file_bytes() const noexcept { return bytes_.size(); }
+  uint64_t file_bytes() const noexcept;  // of all parts
+  size_t parts() const noexcept { return 1 + others_.size(); }
   const std::string& name() const noexcept { return name_; }
 
   std::span<const GgufEntry> metadata() const noexcept { return entries_; }  // file order
@@ -54,9 +58,7 @@ class GgufFile {
   Result<device::TensorView> tensor(std::string_view name) const;  // kNotFound names it
 
   // For who has copied what it needs of the tensors: see MappedFile. Nothing becomes invalid.
-  void release_pages() const noexcept {
-    if (map_) map_->release_pages();
-  }
+  void release_pages() const noexcept;
 
   // See GgufValue::as for the types. A wrong type is an error in both.
   template <class T>
@@ -78,6 +80,12 @@ class GgufFile {
   GgufFile() = default;
   Error missing_key(std::string_view key) const;
 
+  static Result<GgufFile> open_one(const std::filesystem::path& path);
+  static Result<GgufFile> open_split(const std::filesystem::path& path, uint32_t count);
+  Result<void> take_part(GgufFile part);
+  Result<void> check_split() const;
+
+  std::vector<GgufFile> others_;   // parts of a split model behind the first, which own their maps
   std::optional<MappedFile> map_;  // empty when parse() was given memory
   std::span<const std::byte> bytes_;
   std::string name_;

@@ -19,6 +19,8 @@ class GgufParser {
  public:
   explicit GgufParser(GgufFile& file) : file_(file), bytes_(file.bytes_) {}
   Result<void> run();
+  // Sorts the file's tensors by name and refuses duplicates.
+  Result<void> index_tensors();
 
  private:
   size_t left() const noexcept { return bytes_.size() - at_; }
@@ -43,7 +45,6 @@ class GgufParser {
   Result<void> set_dtype(GgufTensor& tensor, uint32_t number);
   Result<void> place_tensors();
   Result<void> index_keys();
-  Result<void> index_tensors();
   Result<void> check_overlap() const;
 
   Error damaged(std::string message, std::string_view param = {}) const;

@@ -5,23 +5,8 @@
 
 namespace o3::kernels::cpu::avx2 {
 
-void linear_f32(const LinearTile& tile) {
-  linear_f32_body<Vec, PlainF32<Vec>>(tile);
-}
-void linear_f16(const LinearTile& tile) {
-  linear_f32_body<Vec, PlainF16<Vec>>(tile);
-}
-void linear_bf16(const LinearTile& tile) {
-  linear_f32_body<Vec, PlainBF16<Vec>>(tile);
-}
-void linear_q4_0_f32(const LinearTile& tile) {
-  linear_f32_body<Vec, Nibbles<Vec, 8, false>>(tile);
-}
-void linear_q4_1_f32(const LinearTile& tile) {
-  linear_f32_body<Vec, Nibbles<Vec, 0, true>>(tile);
-}
-void linear_q8_0_f32(const LinearTile& tile) {
-  linear_f32_body<Vec, Bytes<Vec>>(tile);
+LinearTileFn f32_kernel(WeightFormat format) {
+  return F32Kernels<Vec>::of(format);
 }
 
 }  // namespace o3::kernels::cpu::avx2

@@ -6,14 +6,19 @@
 
 namespace o3::kernels::cpu::avx512 {
 
-void linear_q4_0(const LinearTile& tile) {
-  run<Nibbles0, VnniPanels>(tile);
-}
-void linear_q4_1(const LinearTile& tile) {
-  run<Nibbles1, VnniPanels>(tile);
-}
-void linear_q8_0(const LinearTile& tile) {
-  run<Bytes8, VnniPanels>(tile);
+namespace {
+
+template <class Format>
+struct VnniKernel {
+  static void run(const LinearTile& tile) {
+    tile.rows <= 8 ? run_stream<Format>(tile) : run_panels<Format, VnniPanels>(tile);
+  }
+};
+
+}  // namespace
+
+LinearTileFn int8_kernel(WeightFormat format) {
+  return quant_kernel<Vec, VnniKernel>(format);
 }
 
 void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t row) {
@@ -32,15 +37,19 @@ void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t ro
     const __m512 middle = _mm512_set1_ps(center);
     const __m512i q0 = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_sub_ps(v0, middle), inverse));
     const __m512i q1 = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_sub_ps(v1, middle), inverse));
-    const int32_t isum = _mm512_reduce_add_epi32(_mm512_add_epi32(q0, q1));
+    const int32_t first = _mm512_reduce_add_epi32(q0);
+    const int32_t second = _mm512_reduce_add_epi32(q1);
     auto* q = reinterpret_cast<__m128i*>(record + row * kBlock);
     _mm_storeu_si128(q, _mm512_cvtsepi32_epi8(q0));
     _mm_storeu_si128(q + 1, _mm512_cvtsepi32_epi8(q1));
     auto* of_row = reinterpret_cast<float*>(record + height * kScaleAt) + row;
     of_row[0] = scale;
     of_row[height] = center;
-    of_row[2 * height] = scale * static_cast<float>(isum) + static_cast<float>(kBlock) * center;
-    reinterpret_cast<int32_t*>(of_row)[3 * height] = isum;
+    of_row[2 * height] =
+        scale * static_cast<float>(first + second) + static_cast<float>(kBlock) * center;
+    auto* isums = reinterpret_cast<int16_t*>(of_row + 3 * height);
+    isums[0] = static_cast<int16_t>(first);
+    isums[1] = static_cast<int16_t>(second);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/isa_code.h"
 #include "kernels/cpu/linear_tile.h"
+#include "kernels/cpu/quant_formats.h"
 
 namespace o3::kernels::cpu {
 namespace {  // NOLINT: each ISA file must get its own copy
@@ -64,41 +65,24 @@ O3_INLINE void add_word(typename V::Words bytes, typename V::Reg d, typename V::
   }
 }
 
-// Formats of 4 bits: inputs 0-15 of a block are the low, 16-31 the high halves of its bytes.
-template <class V, int kBias, bool kMinimum>
-struct Nibbles {
+// Block formats (quant_formats.h).
+template <class V, class Format>
+struct Quantized {
   template <int kRows>
   static void add(const LinearTile& t, const uint8_t* record, const float* x,
                   typename V::Reg* acc) {
-    const auto* d = reinterpret_cast<const uint16_t*>(record + t.layout.d_offset);
-    const auto* m = reinterpret_cast<const uint16_t*>(record + t.layout.m_offset);
     for (int64_t b = 0; b < t.in / kBlock; ++b) {
-      const uint8_t* quants = record + b * (V::kLanes * 16);
-      const auto scale = V::load_half(d + b * V::kLanes);
-      const auto minimum = kMinimum ? V::load_half(m + b * V::kLanes) : V::zero();
+      typename V::Words words[kWords];
+      typename V::Reg d[2];
+      typename V::Reg m[2];
+      Format::words(t.layout, record, b, words);
+      Format::scales(t.layout, record, b, d);
+      Format::minima(t.layout, record, b, m);
       O3_UNROLL
-      for (int j = 0; j < 8; ++j) {
-        const auto both = V::load_words(quants + (j % 4) * (V::kLanes * 4));
-        const auto word = j < 4 ? V::low_nibbles(both) : V::high_nibbles(both);
-        add_word<V, kBias, kRows>(word, scale, minimum, x + b * kBlock + 4 * j, t.x_stride, acc);
-      }
-    }
-  }
-};
-
-template <class V>
-struct Bytes {
-  template <int kRows>
-  static void add(const LinearTile& t, const uint8_t* record, const float* x,
-                  typename V::Reg* acc) {
-    const auto* d = reinterpret_cast<const uint16_t*>(record + t.layout.d_offset);
-    for (int64_t b = 0; b < t.in / kBlock; ++b) {
-      const uint8_t* quants = record + b * (V::kLanes * 32);
-      const auto scale = V::load_half(d + b * V::kLanes);
-      O3_UNROLL
-      for (int j = 0; j < 8; ++j) {
-        const auto word = V::load_biased_words(quants + j * (V::kLanes * 4));
-        add_word<V, 128, kRows>(word, scale, V::zero(), x + b * kBlock + 4 * j, t.x_stride, acc);
+      for (int j = 0; j < kWords; ++j) {
+        const int sub = j * Format::kSubBlocks / kWords;
+        add_word<V, Format::kBias, kRows>(words[j], d[sub], m[sub], x + b * kBlock + 4 * j,
+                                          t.x_stride, acc);
       }
     }
   }
@@ -141,6 +125,28 @@ void linear_f32_body(const LinearTile& t) {
     }
   }
 }
+
+// The FP32 kernels of an ISA.
+template <class V>
+struct F32Kernels {
+  template <class Format>
+  struct Run {
+    static void run(const LinearTile& t) { linear_f32_body<V, Quantized<V, Format>>(t); }
+  };
+
+  static LinearTileFn of(WeightFormat format) {
+    switch (format) {
+      case WeightFormat::kF32:
+        return linear_f32_body<V, PlainF32<V>>;
+      case WeightFormat::kF16:
+        return linear_f32_body<V, PlainF16<V>>;
+      case WeightFormat::kBF16:
+        return linear_f32_body<V, PlainBF16<V>>;
+      default:
+        return quant_kernel<V, Run>(format);
+    }
+  }
+};
 
 }  // namespace
 }  // namespace o3::kernels::cpu

@@ -19,15 +19,48 @@ inline constexpr int64_t kBlock = 32;
 // overflow.
 inline constexpr float kTinySpan = 1e-30F;
 
+// NOLINTBEGIN(readability-identifier-naming): the names are ggml's
+enum class WeightFormat : uint8_t {
+  kF32,
+  kF16,
+  kBF16,
+  kQ4_0,
+  kQ4_1,
+  kQ5_0,
+  kQ5_1,
+  kQ8_0,
+  kQ2_K,
+  kQ3_K,
+  kQ4_K,
+  kQ5_K,
+  kQ6_K,
+  kIQ4_NL,
+};
+// NOLINTEND(readability-identifier-naming)
+
 // Packed weights: outputs in groups of `lanes`, one record of `group_bytes` per group. Missing
-// outputs of the last group are zeros. Record of a block format, for block b of in/32:
-//   quants + b * lanes * (16 or 32): words of 4 bytes [word][lane]. 4-bit types: byte t of word w
-//     holds input 4w+t in its low and input 16+4w+t in its high half, w < 4. 8-bit types: byte t
-//     of word w is input 4w+t, w < 8.
-//   d_offset + b * lanes * 2: F16 scales [lane];  m_offset: F16 minima, where the type has them.
+// outputs of the last group are zeros.
+//
 // Record of a plain format: [input][lane].
+//
+// Record of a block format: chunks of `chunk_blocks` blocks (all blocks of the row; 8, which share
+// d and m, in K formats). A chunk has planes, one after the other, for its block b:
+//   quants      words of 4 bytes [word][lane]. 8 bits: byte t of word w is input 4w + t, w < 8.
+//               4 bits: the low half of byte t of word w is input 4w + t, the high half input
+//               16 + 4w + t, w < 4. 2 bits: bits 2k and 2k+1 of byte t of word w are input
+//               16w + 4k + t, w < 2.
+//   high bits   2 bits: as above. 1 bit: bit k of byte t of one word [lane] is input 4k + t.
+//   scales      bytes [scale][lane], one or two per block;  min scales: bytes [lane]
+//   d, m        F16 [lane], one per block, or per chunk in K formats
+// Formats lack the planes they have no use for. IQ4_NL's quants are indices of its codebook. Q2_K's
+// scales hold the scale in their low, the min scale in their high half.
 struct WeightLayout {
   int32_t lanes = 0;
+  int64_t chunk_blocks = 0;
+  int64_t chunk_bytes = 0;
+  int64_t high_offset = 0;
+  int64_t scale_offset = 0;
+  int64_t min_scale_offset = 0;
   int64_t d_offset = 0;
   int64_t m_offset = 0;
   int64_t group_bytes = 0;
@@ -39,8 +72,8 @@ struct WeightLayout {
 //
 // Rows lie in panels of `height` rows, so that a kernel reaches all rows of a panel from one
 // pointer; a panel is in/32 records of height * kQuantBytes bytes: q [height][32], then scale,
-// center, sum = scale * isum + 32 * center, and isum, the integer sum of q, each [height]. Rows
-// missing from the last panel are not initialised.
+// center, sum = scale * (i0 + i1) + 32 * center, and isums = {i0, i1}, the sums of the first and
+// last 16 q in int16, each [height]. Rows missing from the last panel are not initialised.
 struct QuantRows {
   uint8_t* data = nullptr;
   int32_t height = 0;  // 1 for a single row, else kPanel
@@ -50,7 +83,7 @@ inline constexpr int64_t kQuantBytes = kBlock + 16;
 inline constexpr int64_t kScaleAt = kBlock;  // times height, within a record
 inline constexpr int64_t kCenterAt = kBlock + 4;
 inline constexpr int64_t kSumAt = kBlock + 8;
-inline constexpr int64_t kIsumAt = kBlock + 12;
+inline constexpr int64_t kIsumsAt = kBlock + 12;
 
 // A rectangle of the product: some groups of outputs for some rows.
 struct LinearTile {
@@ -70,53 +103,34 @@ struct LinearTile {
 
 // For each output and row, every kernel of one ISA computes the same sequence of roundings whatever
 // the number of rows: start from 0 or y, then the blocks (or inputs) in ascending order:
-//   integer kernels:  acc += d * (dot * scale + (sum of quants) * center);  acc += m * sum
+//   integer kernels, one scale per block:
+//     acc += d * (dot * scale + (sum of quants) * center);  acc += m * sum
+//   two per block, where the minima are m * k0 and m * k1, and W is the sum of the weights:
+//     acc += (d0 * dot0 + (m * (k0 * i0 + k1 * i1) + d1 * dot1)) * scale;  acc += W * center
 //   FP32 kernels:     acc += w * x
 using LinearTileFn = void (*)(const LinearTile&);
 
 // Quantises one row of `in` (a multiple of 32) values into row `row` of its panel.
 using QuantizeRowFn = void (*)(const float* x, int64_t in, const QuantRows& panel, int64_t row);
 
+// The kernels of an ISA: integer kernels (null for plain formats) and FP32 kernels.
 namespace generic {
 void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t row);
-void linear_q4_0(const LinearTile& tile);
-void linear_q4_1(const LinearTile& tile);
-void linear_q8_0(const LinearTile& tile);
-void linear_q4_0_f32(const LinearTile& tile);
-void linear_q4_1_f32(const LinearTile& tile);
-void linear_q8_0_f32(const LinearTile& tile);
-void linear_f32(const LinearTile& tile);
-void linear_f16(const LinearTile& tile);
-void linear_bf16(const LinearTile& tile);
+LinearTileFn int8_kernel(WeightFormat format);
+LinearTileFn f32_kernel(WeightFormat format);
 }  // namespace generic
 namespace avx2 {
 void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t row);
-void linear_q4_0(const LinearTile& tile);
-void linear_q4_1(const LinearTile& tile);
-void linear_q8_0(const LinearTile& tile);
-void linear_q4_0_f32(const LinearTile& tile);
-void linear_q4_1_f32(const LinearTile& tile);
-void linear_q8_0_f32(const LinearTile& tile);
-void linear_f32(const LinearTile& tile);
-void linear_f16(const LinearTile& tile);
-void linear_bf16(const LinearTile& tile);
+LinearTileFn int8_kernel(WeightFormat format);
+LinearTileFn f32_kernel(WeightFormat format);
 }  // namespace avx2
 namespace avx512 {
 void quantize_row(const float* x, int64_t in, const QuantRows& panel, int64_t row);
-void linear_q4_0(const LinearTile& tile);
-void linear_q4_1(const LinearTile& tile);
-void linear_q8_0(const LinearTile& tile);
-void linear_q4_0_f32(const LinearTile& tile);
-void linear_q4_1_f32(const LinearTile& tile);
-void linear_q8_0_f32(const LinearTile& tile);
-void linear_f32(const LinearTile& tile);
-void linear_f16(const LinearTile& tile);
-void linear_bf16(const LinearTile& tile);
+LinearTileFn int8_kernel(WeightFormat format);
+LinearTileFn f32_kernel(WeightFormat format);
 }  // namespace avx512
-namespace amx {
-void linear_q4_0(const LinearTile& tile);
-void linear_q4_1(const LinearTile& tile);
-void linear_q8_0(const LinearTile& tile);
+namespace amx {  // rows in panels only
+LinearTileFn int8_kernel(WeightFormat format);
 }  // namespace amx
 
 }  // namespace o3::kernels::cpu

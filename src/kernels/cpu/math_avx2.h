@@ -68,6 +68,33 @@ struct Vec {
     return _mm256_and_si256(x, _mm256_set1_epi8(0x0f));
   }
   O3_INLINE static Words high_nibbles(Words x) { return low_nibbles(_mm256_srli_epi16(x, 4)); }
+  O3_INLINE static Words no_words() { return _mm256_setzero_si256(); }
+  template <int kBits>
+  O3_INLINE static Words shift(Words x) {
+    if constexpr (kBits > 0) return _mm256_slli_epi16(x, kBits);
+    if constexpr (kBits < 0) return _mm256_srli_epi16(x, -kBits);
+    return x;
+  }
+  O3_INLINE static Words add_masked(Words a, Words b, int mask) {
+    return _mm256_or_si256(a, _mm256_and_si256(b, _mm256_set1_epi8(static_cast<char>(mask))));
+  }
+  O3_INLINE static Words load_table(const uint8_t* at) {
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+  }
+  O3_INLINE static Words look_up(Words table, Words index) {
+    return _mm256_shuffle_epi8(table, index);
+  }
+  O3_INLINE static Words load_unsigned(const uint8_t* at) {
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(at)));
+  }
+  O3_INLINE static Words load_signed(const uint8_t* at) {
+    return _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(at)));
+  }
+  // Lanes of two int16, each given as int32.
+  O3_INLINE static Words pair(Words low, Words high) {
+    return _mm256_or_si256(low, _mm256_slli_epi32(high, 16));
+  }
+  O3_INLINE static Reg to_float(Words x) { return _mm256_cvtepi32_ps(x); }
   template <int kBias>
   O3_INLINE static Reg byte_to_float(Words x, int t) {
     const Words byte = _mm256_and_si256(_mm256_srli_epi32(x, 8 * t), _mm256_set1_epi32(0xff));

@@ -59,6 +59,37 @@ struct Vec {
     return _mm512_and_si512(x, _mm512_set1_epi8(0x0f));
   }
   O3_INLINE static Words high_nibbles(Words x) { return low_nibbles(_mm512_srli_epi16(x, 4)); }
+  O3_INLINE static Words no_words() { return _mm512_setzero_si512(); }
+  // Bits of each 16-bit half of a lane, to the left or, for negative kBits, to the right.
+  template <int kBits>
+  O3_INLINE static Words shift(Words x) {
+    if constexpr (kBits > 0) return _mm512_slli_epi16(x, kBits);
+    if constexpr (kBits < 0) return _mm512_srli_epi16(x, -kBits);
+    return x;
+  }
+  // a | (b & mask), the mask for each byte
+  O3_INLINE static Words add_masked(Words a, Words b, int mask) {
+    return _mm512_ternarylogic_epi32(a, b, _mm512_set1_epi8(static_cast<char>(mask)), 0xf8);
+  }
+  // 16 bytes that look_up() finds by the bytes of its index, each below 16.
+  O3_INLINE static Words load_table(const uint8_t* at) {
+    return _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+  }
+  O3_INLINE static Words look_up(Words table, Words index) {
+    return _mm512_shuffle_epi8(table, index);
+  }
+  // kLanes bytes as int32.
+  O3_INLINE static Words load_unsigned(const uint8_t* at) {
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+  }
+  O3_INLINE static Words load_signed(const uint8_t* at) {
+    return _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+  }
+  // Lanes of two int16, each given as int32.
+  O3_INLINE static Words pair(Words low, Words high) {
+    return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+  }
+  O3_INLINE static Reg to_float(Words x) { return _mm512_cvtepi32_ps(x); }
   // Byte t of each lane, less kBias.
   template <int kBias>
   O3_INLINE static Reg byte_to_float(Words x, int t) {

@@ -15,7 +15,7 @@ enum class SignedBytes : uint8_t {
   kBiased,  // 8-bit quants stored as q + 128, for instructions that take them unsigned
 };
 
-// Layout of the records for `in` inputs; in is a multiple of 32 for block types.
+// Layout of the records for `in` inputs, a multiple of the dtype's block.
 WeightLayout weight_layout(DType dtype, int64_t in, int32_t lanes) noexcept;
 
 // Writes groups [first, first + count) to `to` (first group's record). rows[i] is output i.

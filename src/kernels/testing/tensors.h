@@ -37,6 +37,9 @@ Tensor random_f32(Rng& rng, int64_t rows, int64_t cols, float deviation = 1.0F,
 // Weights of any packed or plain dtype with values around zero, as a model's are.
 Tensor random_weights(Rng& rng, DType dtype, int64_t out, int64_t in);
 
+// The same scales d and m, every other byte of the blocks `fill`.
+Tensor with_quants(const Tensor& w, std::byte fill);
+
 std::unique_ptr<device::cpu::CpuBackend> make_backend(device::cpu::Isa isa, int threads);
 
 // Scratch for ops, of exactly the asked size (so that ASan sees an overrun).
@@ -55,8 +58,9 @@ struct LinearCase {
   int64_t in;
   int64_t rows;
 };
-std::vector<LinearCase> small_linear_cases();  // odd sizes and every dtype
-std::vector<LinearCase> model_linear_cases();  // SmolLM2-135M, decode and prefill
+std::vector<LinearCase> small_linear_cases();   // odd sizes and every dtype
+std::vector<LinearCase> model_linear_cases();   // SmolLM2-135M, decode and prefill
+std::vector<LinearCase> format_linear_cases();  // one shape in every quantised type
 std::string name_of(const LinearCase& c);
 
 }  // namespace o3::kernels::testing
