@@ -72,13 +72,26 @@ Result<Pairs> members(Call& call) {
     }
   }
   for (const auto& [name, value] : call.named) {
-    O3_TRY(put_item(*call.state, pairs, Value::trusted(name), value));
+    O3_TRY(put_item(*call.state, pairs, call.name_value(name), value));
   }
   return pairs;
 }
 
+}  // namespace
+
+Result<void> check_member_name(std::string_view name) {
+  if (!name.starts_with('_')) return {};
+  return invalid("a namespace takes no attribute that begins with '_', such as '" +
+                 std::string(name) + "'");
+}
+
+namespace {
+
 Result<Value> make_namespace(Call& call) {
   O3_ASSIGN(Pairs pairs, members(call));
+  for (const auto& [key, value] : pairs) {
+    if (key.is_string()) O3_TRY(check_member_name(key.as_string().view()));
+  }
   O3_ASSIGN(Namespace * space, call.state->make_object<Namespace>(std::move(pairs)));
   return Value(static_cast<Object*>(space));
 }
