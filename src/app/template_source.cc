@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxFileBytes = 64u << 20;
 
-bool exists(const fs::path& path) {
+bool is_there(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error);
 }
@@ -33,7 +33,7 @@ Result<std::string> read_file(const fs::path& path) {
 
 // An object, empty where there is no file.
 Result<Json> read_object(const fs::path& path) {
-  if (!exists(path)) return Json::object();
+  if (!is_there(path)) return Json::object();
   O3_ASSIGN(const std::string text, read_file(path));
   auto json = text::read_template_json(text);
   if (!json.ok()) return invalid(path.string() + ": " + json.error().message);
@@ -81,10 +81,10 @@ Result<TemplateSource> read_directory(const fs::path& path) {
   O3_ASSIGN(const Json map, read_object(path / "special_tokens_map.json"));
   take_tokens(config, source.variables);
   take_tokens(map, source.variables);
-  if (exists(path / "chat_template.jinja")) {
+  if (is_there(path / "chat_template.jinja")) {
     O3_ASSIGN(main, read_file(path / "chat_template.jinja"));
     const fs::path other = path / "additional_chat_templates" / "tool_use.jinja";
-    if (exists(other)) {
+    if (is_there(other)) {
       O3_ASSIGN(source.tool_use, read_file(other));
     }
   } else if (const auto found = config.find("chat_template"); found != config.end()) {

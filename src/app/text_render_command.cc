@@ -131,8 +131,9 @@ Result<void> render(const RenderOptions& options, std::optional<std::chrono::sec
   for (std::string line; std::getline(std::cin, line);) {
     const auto text = renderer.answer(line);
     const Json answer = text.ok() ? Json{{"text", *text}} : Json{{"error", text.error().message}};
-    const std::string out = answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-    // Line by line, for programs that wait for an answer before they ask again.
+    const std::string out = answer.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
+    // In ASCII, as some readers take U+2028 for the end of a line; flushed for programs that wait
+    // for an answer before they ask again.
     if (std::fwrite(out.data(), 1, out.size(), stdout) != out.size() || std::fflush(stdout) != 0) {
       return unavailable("standard output cannot be written");
     }
@@ -156,7 +157,9 @@ ExitCode run(const RenderOptions& options) {
 }  // namespace
 
 void add_text_render_command(CLI::App& app, Action& action) {
-  CLI::App* text = app.get_subcommand_no_throw("text");
+  const auto found =
+      app.get_subcommands([](const CLI::App* command) { return command->get_name() == "text"; });
+  CLI::App* text = found.empty() ? nullptr : found.front();
   if (text == nullptr) {
     text = app.add_subcommand("text", "Tokenizers and chat templates; JSON lines in and out");
     text->require_subcommand(1);
