@@ -24,6 +24,8 @@ bool is_there(const fs::path& path) {
 }
 
 Result<std::string> read_file(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error) && fs::file_size(path, error) == 0) return std::string();
   O3_ASSIGN(const artifact::MappedFile file, artifact::MappedFile::open(path));
   if (file.bytes().size() > kMaxFileBytes) {
     return Error{Code::kTooLong, path.string() + " is larger than 64 MiB", {}};

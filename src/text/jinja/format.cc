@@ -112,7 +112,6 @@ class Formatter {
       const std::string_view part = name.substr(pos + 1, end - pos - 1);
       if (part.empty()) return invalid("format: empty attribute in format string");
       O3_ASSIGN(value, attribute ? get_attribute(*call_->state, value, part) : item(value, part));
-      if (value.is_undefined()) return undefined_error(value);
       pos = attribute ? end : end + 1;
     }
     return value;

@@ -371,7 +371,8 @@ Result<void> Lexer::lex_operator() {
   }
   const char c = source_[pos_];
   if (kSingle.find(c) == std::string_view::npos) {
-    return syntax_error(line_, std::string("unexpected character '") + c + "'");
+    const std::string whole(rest().substr(0, utf8_length(c)));
+    return syntax_error(line_, "unexpected character '" + whole + "'");
   }
   if (std::string_view("()[]{}").find(c) != std::string_view::npos) O3_TRY(balance(c));
   emit(TokenKind::kOperator, std::string(1, c));
