@@ -131,18 +131,29 @@ std::string sign_of(bool negative, const FormatSpec& spec) {
   return spec.sign == '-' ? "" : std::string(1, spec.sign);
 }
 
+// The digits of an integer in the specification's base, without its sign.
+Result<std::string> integer_digits(const Value& value, const FormatSpec& spec) {
+  const unsigned base = base_of(spec.type);
+  if (value.kind() == Value::Kind::kBigInt) {
+    if (base != 10) return unsupported("integers beyond 64 bits are supported in base 10 only");
+    const std::string& digits = value.big_digits();
+    return digits.substr(digits[0] == '-' ? 1 : 0);
+  }
+  const int64_t number = value.as_int();
+  return radix_digits(
+      number < 0 ? 0 - static_cast<uint64_t>(number) : static_cast<uint64_t>(number), base,
+      spec.type == 'X');
+}
+
 Result<NumberText> number_text(const Value& value, const FormatSpec& spec) {
   NumberText out;
-  if (value.is_integral() &&
-      std::string_view("eEfFgG%").find(spec.type) == std::string_view::npos) {
+  const bool integral = value.is_integral() || value.is_any_int();
+  if (integral && std::string_view("eEfFgG%").find(spec.type) == std::string_view::npos) {
     if (spec.precision) return invalid("Precision not allowed in integer format specifier");
-    const int64_t number = value.as_int();
-    const uint64_t size =
-        number < 0 ? 0 - static_cast<uint64_t>(number) : static_cast<uint64_t>(number);
     const unsigned base = base_of(spec.type);
-    out.head = sign_of(number < 0, spec);
+    out.head = sign_of(value.as_number() < 0, spec);
     if (spec.alternate && base != 10) out.head += std::string("0") + spec.type;
-    out.tail = radix_digits(size, base, spec.type == 'X');
+    O3_ASSIGN(out.tail, integer_digits(value, spec));
     if (spec.grouping != 0) out.tail = grouped(out.tail, spec.grouping, base == 10 ? 3 : 4);
     return out;
   }
@@ -157,7 +168,7 @@ Result<NumberText> number_text(const Value& value, const FormatSpec& spec) {
 }
 
 Result<void> check_number_spec(const Value& value, const FormatSpec& spec) {
-  const bool integral = value.is_integral();
+  const bool integral = value.is_integral() || value.is_any_int();
   const std::string_view types =
       integral ? std::string_view("bcdoxXneEfFgG%") : std::string_view("neEfFgG%");
   if (spec.type != 0 && types.find(spec.type) == std::string_view::npos) {
@@ -179,6 +190,7 @@ Result<TaintedString> format_number(RenderState& state, const Value& value, Form
   O3_TRY(state.charge(8 + static_cast<uint64_t>(spec.precision.value_or(0))));
   NumberText text;
   if (spec.type == 'c') {
+    if (!value.is_integral()) return invalid("%c arg not in range(0x110000)");
     const int64_t code = value.as_int();
     if (code < 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) {
       return invalid("%c arg not in range(0x110000)");
@@ -267,7 +279,7 @@ Result<TaintedString> format_text(RenderState& state, const TaintedString& text,
 
 Result<TaintedString> format_value(RenderState& state, const Value& value, const FormatSpec& spec,
                                    Origin origin) {
-  if (value.is_number()) return format_number(state, value, spec, origin);
+  if (value.is_number() || value.is_any_int()) return format_number(state, value, spec, origin);
   if (!value.is_string()) {
     return invalid("unsupported format string passed to " + std::string(value.type_name()) +
                    ".__format__");

@@ -110,11 +110,7 @@ Result<Value> make_cycler(Call& call) {
 }
 
 Result<Value> make_joiner(Call& call) {
-  StringPtr separator = std::make_shared<const TaintedString>(", ", Origin::kTemplate);
-  if (call.arg(0) != nullptr) {
-    O3_ASSIGN(separator, string_argument(call, 0));
-    if (separator == nullptr) return invalid("joiner() needs a string");
-  }
+  Value separator = call.arg(0) != nullptr ? *call.arg(0) : Value::trusted(", ");
   O3_ASSIGN(Joiner * joiner, call.state->make_object<Joiner>(std::move(separator)));
   return Value(static_cast<Object*>(joiner));
 }

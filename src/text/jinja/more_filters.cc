@@ -257,8 +257,7 @@ Result<Value> filter_filesizeformat(Call& call) {
   if (bytes == 1) {
     std::snprintf(buffer.data(), buffer.size(), "1 Byte");
   } else if (bytes < base) {
-    std::snprintf(buffer.data(), buffer.size(), "%.0f Bytes",
-                  bytes < 0 ? -std::floor(-bytes) : std::floor(bytes));
+    std::snprintf(buffer.data(), buffer.size(), "%.0f Bytes", std::trunc(bytes) + 0.0);
   } else {
     constexpr std::string_view kPrefixes = "kMGTPEZY";
     double unit = base * base;

@@ -75,7 +75,7 @@ Result<Value> Joiner::call(Call& call) {
   if (!call.positional.empty() || !call.named.empty()) {
     return invalid("a joiner takes no arguments");
   }
-  if (used_) return Value(separator_);
+  if (used_) return separator_;
   used_ = true;
   return Value(TaintedString());
 }

@@ -46,14 +46,14 @@ class Cycler final : public Object {
 // joiner(separator): "" at its first call, the separator afterwards.
 class Joiner final : public Object {
  public:
-  explicit Joiner(StringPtr separator) : separator_(std::move(separator)) {}
+  explicit Joiner(Value separator) : separator_(std::move(separator)) {}
   std::string_view type_name() const noexcept override { return "Joiner"; }
   Result<Value> attribute(std::string_view name) override;
   Result<Value> call(Call& call) override;
   bool is_callable() const noexcept override { return true; }
 
  private:
-  StringPtr separator_;
+  Value separator_;
   bool used_ = false;
 };
 

@@ -156,7 +156,8 @@ class PercentFormatter {
     if (!integral && !radix && std::string_view("eEfFgG").find(type) == std::string_view::npos) {
       return invalid(std::string("unsupported format character '") + type + "'");
     }
-    if (!value.is_number() || (radix && !value.is_integral())) {
+    const bool whole = value.is_integral() || value.is_any_int();
+    if ((!whole && !value.is_number()) || (radix && !whole)) {
       return invalid(std::string("%") + type + " format: a number is required, not " +
                      std::string(value.type_name()));
     }
@@ -166,7 +167,7 @@ class PercentFormatter {
       spec.align = '=';
     }
     Value number = value;
-    if (integral && !value.is_integral()) {
+    if (integral && !whole) {
       O3_ASSIGN(number, to_int(value, 10, Value()));
       if (number.is_none()) return invalid("cannot convert float NaN to integer");
     }
