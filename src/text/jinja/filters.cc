@@ -166,8 +166,11 @@ Result<Value> round_whole(const Value& value, int64_t digits) {
 
 Result<Value> filter_round(Call& call) {
   if (call.self.is_undefined()) return undefined_error(call.self);
-  if (!call.self.is_number()) return invalid("filter 'round' needs a number");
   O3_ASSIGN(const int64_t digits, int_argument(call, 0, 0));
+  if (call.self.kind() == Value::Kind::kBigInt && call.arg(1) == nullptr && digits >= 0) {
+    return call.self;
+  }
+  if (!call.self.is_number()) return invalid("filter 'round' needs a number of at most 64 bits");
   O3_ASSIGN(const StringPtr method, string_argument(call, 1));
   const std::string_view how = method == nullptr ? "common" : method->view();
   if (how != "common" && how != "ceil" && how != "floor") {
