@@ -28,8 +28,9 @@ def seed(name, template):
 def main():
     for name, template in TEMPLATES.items():
         seed(name, template)
-    seed("macros", "".join(f for f in FRAGMENTS if "macro" in f and "break" not in f)[:1500])
-    refused = ("set loop", "for loop", "in none", "in 3")
+    seed("macros", "".join(f for f in FRAGMENTS if "macro" in f and "break" not in f and "**[" not in f
+                           and "*5" not in f and "**{1" not in f)[:1500])
+    refused = ("set loop", "for loop", "in none", "in 3", "loop(5)", "loop()", "loop([1]) }}", "loop([2]) }}")
     seed("loops", "".join(f for f in FRAGMENTS if f.startswith("{% for") and "endfor" in f
                           and not any(r in f for r in refused))[:2000])
     expressions = EXPRESSIONS.split("\n")

@@ -17,14 +17,25 @@ namespace {
 using o3::text::ChatTemplate;
 using o3::text::RenderInput;
 
-// A private-use character in every message; only a template that spells it can make it trusted.
+// A private-use character in every message; only a template that spells it can make it trusted, or
+// one that makes characters of numbers.
 constexpr std::string_view kMarker = "\xEE\x80\x80";
+
+// %5c and its like; also where the parts of such a format are put together.
+bool has_percent_c(std::string_view source) {
+  for (size_t at = source.find('%'); at != std::string_view::npos; at = source.find('%', at + 1)) {
+    const size_t end = source.find_first_not_of("-+ #0123456789.*hlL'\"~(){}", at + 1);
+    if (end != std::string_view::npos && source[end] == 'c') return true;
+  }
+  return false;
+}
 
 bool spells_marker(std::string source) {
   if (source.find(kMarker) != std::string::npos) return true;
   std::transform(source.begin(), source.end(), source.begin(),
                  [](char c) { return static_cast<char>(c == 'E' ? 'e' : c); });
-  return source.find("e000") != std::string::npos;
+  return source.find("e000") != std::string::npos || source.find("c}") != std::string::npos ||
+         has_percent_c(source);
 }
 
 RenderInput input_of(std::string_view text) {
@@ -38,7 +49,11 @@ RenderInput input_of(std::string_view text) {
                            kMarker);
     message.content += kMarker;
     message.fields = {{"name", message.content},
-                      {"calls", {{{"id", message.content}, {"n", 1.5}}}}};
+                      {"calls", {{{"id", message.content}, {"n", 1.5}}}},
+                      {"children", {{{"children", nlohmann::ordered_json::array()}}}},
+                      {"big", nlohmann::ordered_json::binary({'1', '0', '0', '0', '0', '0', '0',
+                                                              '0', '0', '0', '0', '0', '0', '0',
+                                                              '0', '0', '0', '0', '0', '0'})}};
     input.messages.push_back(std::move(message));
     if (end == text.size()) break;
     text.remove_prefix(end + 1);

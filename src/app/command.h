@@ -21,5 +21,7 @@ void add_run_command(CLI::App& app, Action& action);
 void add_bench_command(CLI::App& app, Action& action);
 void add_eval_command(CLI::App& app, Action& action);
 void add_model_command(CLI::App& app, Action& action);
+// Adds to `text`, which it makes where it is missing.
+void add_text_render_command(CLI::App& app, Action& action);
 
 }  // namespace o3::app

@@ -40,10 +40,11 @@ Result<Value> message_value(RenderState& state, const ChatMessage& message) {
   return jinja::make_dict(std::move(members));
 }
 
-Result<Value> messages_value(RenderState& state, const std::vector<ChatMessage>& messages) {
+Result<Value> messages_value(RenderState& state, const RenderInput& input) {
+  if (input.raw_messages) return jinja::from_json(state, *input.raw_messages, Origin::kContent);
   std::vector<Value> items;
-  items.reserve(messages.size());
-  for (const ChatMessage& message : messages) {
+  items.reserve(input.messages.size());
+  for (const ChatMessage& message : input.messages) {
     O3_ASSIGN(Value value, message_value(state, message));
     items.push_back(std::move(value));
   }
@@ -95,7 +96,7 @@ Result<std::vector<Segment>> ChatTemplate::render(const RenderInput& input,
   // The operator's names win, so that a client cannot replace bos_token.
   O3_TRY(define_all(state, interpreter, input.request, Origin::kContent));
   O3_TRY(define_all(state, interpreter, input.variables, Origin::kTemplate));
-  O3_ASSIGN(Value messages, messages_value(state, input.messages));
+  O3_ASSIGN(Value messages, messages_value(state, input));
   interpreter.define("messages", std::move(messages));
   interpreter.define("add_generation_prompt", Value(input.add_generation_prompt));
   O3_ASSIGN(const jinja::TaintedString text, interpreter.run(impl_->block));

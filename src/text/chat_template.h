@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chat templates: the Jinja subset that models ship, rendered with the origin of every character.
+// Chat templates: the Jinja that models ship, rendered with the origin of every character.
 // Semantics are those of jinja2 3.1 with Hugging Face's settings (sandboxed and immutable,
 // trim_blocks, lstrip_blocks, loop controls, tojson as json.dumps, raise_exception, strftime_now,
-// the generation tag); docs: https://jinja.palletsprojects.com/en/3.1.x/templates/
+// the generation tag). Numbers beyond 64 bits come as jinja/json_input.h reads them. Docs:
+// https://jinja.palletsprojects.com/en/3.1.x/templates/
 #pragma once
 
 #include <chrono>
@@ -28,6 +29,8 @@ struct ChatMessage {
 
 struct RenderInput {
   std::vector<ChatMessage> messages;
+  // Stands instead of `messages` when given: what the template finds under that name, of any shape.
+  std::optional<nlohmann::ordered_json> raw_messages = std::nullopt;
   bool add_generation_prompt = true;
   // Set by the operator or the model file, and trusted: bos_token, eos_token, ...
   nlohmann::ordered_json variables = nlohmann::ordered_json::object();

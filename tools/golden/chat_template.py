@@ -14,6 +14,7 @@ import sys
 import jinja2
 import jinja2.ext
 import jinja2.sandbox
+import jinja2.utils
 
 from chat_template_cases import CONVERSATIONS, TEMPLATES
 from chat_template_snippets import SNIPPETS, VARIABLES
@@ -44,12 +45,32 @@ def tojson(value, ensure_ascii=False, indent=None, separators=None, sort_keys=Fa
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
+class Namespace(jinja2.utils.Namespace):
+    """Hugging Face keeps names with a leading underscore out of namespaces."""
+
+    def __init__(*args, **kwargs):
+        self, args = args[0], args[1:]
+        for name in dict(*args, **kwargs):
+            Namespace.check(name)
+        jinja2.utils.Namespace.__init__(self, *args, **kwargs)
+
+    def __setitem__(self, name, value):
+        Namespace.check(name)
+        jinja2.utils.Namespace.__setitem__(self, name, value)
+
+    @staticmethod
+    def check(name):
+        if isinstance(name, str) and name.startswith("_"):
+            raise jinja2.exceptions.SecurityError(name)
+
+
 def environment():
     env = jinja2.sandbox.ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[Generation, jinja2.ext.loopcontrols])
     env.filters["tojson"] = tojson
     env.globals["raise_exception"] = raise_exception
     env.globals["strftime_now"] = NOW.strftime
+    env.globals["namespace"] = Namespace
     return env
 
 

@@ -81,6 +81,16 @@ def main():
     emit("kTitlecase", "CodeRange", ranges(titlecase))
     emit("kCaseIgnorable", "CodeRange", ranges([c for c in EVERY if is_case_ignorable(chr(c))]))
     emit("kUnprintable", "CodeRange", ranges([c for c in EVERY if not chr(c).isprintable()]))
+    emit("kAlphabetic", "CodeRange", ranges([c for c in EVERY if chr(c).isalpha()]))
+    # Without the decimal digits, which kDecimalZeros has.
+    digits = [c for c in EVERY if chr(c).isdigit() and not chr(c).isdecimal()]
+    numeric = [c for c in EVERY if chr(c).isnumeric() and not chr(c).isdecimal()]
+    emit("kOtherDigits", "CodeRange", ranges(digits))
+    emit("kOtherNumeric", "CodeRange", ranges(numeric))
+    # Where folding is not a plain mapping to lower case.
+    emit("kFoldSpecial", "CaseSpecial", [
+        (c, literal(chr(c).casefold())) for c in EVERY
+        if chr(c).casefold() != chr(c).lower() or len(chr(c).lower()) != 1])
     emit("kDecimalZeros", "DecimalZero", [(c,) for c in EVERY if unicodedata.decimal(chr(c), None) == 0])
 
 

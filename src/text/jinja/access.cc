@@ -28,6 +28,10 @@ Result<Value> python_attribute(RenderState& state, const Value& object, std::str
     O3_ASSIGN(Value value, object.as_object()->attribute(name));
     return value.is_undefined() ? no_attribute(object, name) : value;
   }
+  if (object.is_sequence() && object.as_sequence().label == kGroupLabel) {
+    if (name == "grouper") return object.as_sequence().items[0];
+    if (name == "list") return object.as_sequence().items[1];
+  }
   if (const Builtin* method = find_method(object, name)) {
     O3_TRY(state.charge(1));
     return Value(std::make_shared<const BoundMethod>(BoundMethod{object, method}));
@@ -152,16 +156,13 @@ Result<Value> get_slice(RenderState& state, const Value& object, const SliceBoun
     return invalid(described(object) + " cannot be sliced");
   }
   const Sequence& sequence = object.as_sequence();
-  if (sequence.flavour == Sequence::Flavour::kRange) {
-    return unsupported("slices of a range are not supported; use range(...)|list");
-  }
   const SlicePlan plan = plan_slice(bounds, static_cast<int64_t>(sequence.items.size()));
   O3_TRY(state.charge(1 + static_cast<uint64_t>(plan.count)));
   std::vector<Value> items;
   for (int64_t i = 0; i < plan.count; ++i) {
     items.push_back(sequence.items[static_cast<size_t>(plan.first + i * plan.step)]);
   }
-  return make_sequence(sequence.flavour, std::move(items));
+  return make_sequence(sequence.flavour, std::move(items));  // of a range: see print.cc
 }
 
 }  // namespace o3::text::jinja

@@ -58,6 +58,13 @@ Result<Value> invoke(const Builtin& builtin, Call& call, std::string_view what) 
   return builtin.run(call);
 }
 
+Value Call::name_value(std::string_view name) const {
+  for (const StringPtr& key : splatted) {
+    if (key->view().data() == name.data()) return Value(key);
+  }
+  return Value::trusted(name);
+}
+
 Result<int64_t> int_argument(const Call& call, size_t index, int64_t otherwise) {
   const Value* value = call.arg(index);
   if (value == nullptr) return otherwise;

@@ -29,9 +29,12 @@ struct Call {
   std::vector<Value> positional;
   std::vector<std::pair<std::string_view, Value>> named;
   std::vector<const Value*> bound = {};  // by parameter; null where the caller left it out
+  std::vector<StringPtr> splatted = {};  // keys that ** gave; views in `named` point into them
 
   const Value* arg(size_t index) const { return index < bound.size() ? bound[index] : nullptr; }
   Result<void> charge(uint64_t steps) const { return state->charge(steps); }
+  // A name of `named` as a value, with the origin of its text.
+  Value name_value(std::string_view name) const;
 };
 
 // Binds the arguments and runs. kInvalid for arguments that do not fit, kUnsupported where run is

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string>
 
 #include "text/jinja/access.h"
@@ -88,10 +89,37 @@ Result<Call> Interpreter::prepare(Value self, const Arguments& arguments) {
     O3_ASSIGN(Value value, evaluate(*argument));
     call.named.emplace_back(name, std::move(value));
   }
-  if (arguments.more_positional != nullptr || arguments.more_named != nullptr) {
-    return unsupported("* and ** in calls are not supported");
-  }
+  O3_TRY(add_splatted(arguments, call));
   return call;
+}
+
+// *sequence and **mapping.
+Result<void> Interpreter::add_splatted(const Arguments& arguments, Call& call) {
+  if (arguments.more_positional != nullptr) {
+    O3_ASSIGN(const Value more, evaluate(*arguments.more_positional));
+    if (more.is_undefined()) return undefined_error(more);
+    O3_ASSIGN(const SequencePtr items, iterate(*state_, more));
+    O3_TRY(state_->charge(items->items.size()));
+    call.positional.insert(call.positional.end(), items->items.begin(), items->items.end());
+  }
+  if (arguments.more_named == nullptr) return {};
+  O3_ASSIGN(const Value more, evaluate(*arguments.more_named));
+  if (!more.is_dict()) {
+    return invalid("argument after ** must be a mapping, not " + std::string(more.type_name()));
+  }
+  const auto& members = more.as_dict().items;
+  // Names are compared with each other and with parameters, one by one.
+  O3_TRY(state_->charge(members.size() * (members.size() + call.named.size() + 8) / 4));
+  for (const auto& [key, value] : members) {
+    if (!key.is_string()) return invalid("keywords must be strings");
+    const std::string_view name = key.as_string().view();
+    const bool twice = std::any_of(call.named.begin(), call.named.end(),
+                                   [&](const auto& other) { return other.first == name; });
+    if (twice) return invalid("got multiple values for argument '" + std::string(name) + "'");
+    call.splatted.push_back(key.string_ptr());
+    call.named.emplace_back(name, value);
+  }
+  return {};
 }
 
 Result<Value> Interpreter::call_value(const Value& callee, Call call) {

@@ -3,6 +3,7 @@
 
 #include "text/jinja/make_expr.h"
 #include "text/jinja/parser.h"
+#include "text/jinja/wide_int.h"
 
 namespace o3::text::jinja {
 namespace {
@@ -194,8 +195,7 @@ Result<ExprPtr> ExpressionParser::primary() {
     case TokenKind::kString:
       return string();
     case TokenKind::kInteger:
-      tokens_->next();
-      return make_expr(token.line, LiteralExpr{Value(token.integer)});
+      return integer();
     case TokenKind::kFloat:
       tokens_->next();
       return make_expr(token.line, LiteralExpr{Value(token.number)});
@@ -206,6 +206,14 @@ Result<ExprPtr> ExpressionParser::primary() {
   if (tokens_->at_op("[")) return list();
   if (tokens_->at_op("{")) return dict();
   return tokens_->unexpected();
+}
+
+Result<ExprPtr> ExpressionParser::integer() {
+  const LexToken& token = tokens_->next();
+  if (!token.beyond_64_bits) return make_expr(token.line, LiteralExpr{Value(token.integer)});
+  Result<Value> value = integer_from_digits(token.text);
+  if (!value.ok()) return located(std::move(value).error(), token.line);
+  return make_expr(token.line, LiteralExpr{*std::move(value)});
 }
 
 Result<ExprPtr> ExpressionParser::name() {

@@ -109,10 +109,11 @@ Result<Value> filter_int(Call& call) {
 
 Result<Value> filter_float(Call& call) {
   if (call.self.is_undefined()) return undefined_error(call.self);
-  const std::optional<double> number =
-      call.self.is_string()   ? parse_float(call.self.as_string().view())
-      : call.self.is_number() ? std::optional<double>(call.self.as_number())
-                              : std::nullopt;
+  const std::optional<double> number = call.self.is_string()
+                                           ? parse_float(call.self.as_string().view())
+                                       : call.self.is_number() || call.self.is_any_int()
+                                           ? std::optional<double>(call.self.as_number())
+                                           : std::nullopt;
   if (!number) return call.arg(0) != nullptr ? *call.arg(0) : Value(0.0);
   return Value(*number).with_origin(number_origin(call.self));
 }
@@ -120,6 +121,9 @@ Result<Value> filter_float(Call& call) {
 Result<Value> filter_abs(Call& call) {
   const Value& value = call.self;
   if (value.is_undefined()) return undefined_error(value);
+  if (value.kind() == Value::Kind::kBigInt) {
+    return value.big_digits()[0] == '-' ? negate(value) : value;
+  }
   if (!value.is_number()) {
     return invalid("filter 'abs' needs a number, not " + std::string(value.type_name()));
   }
@@ -142,19 +146,40 @@ double round_decimal(double value, int64_t digits) {
   return parse_float({buffer.data(), static_cast<size_t>(length)}).value_or(value);
 }
 
+// Python's round(int, -digits): to a multiple of a power of ten, ties to the even one.
+Result<Value> round_whole(const Value& value, int64_t digits) {
+  const int64_t number = value.as_int();
+  if (digits < -18) return Value(int64_t{0}).with_origin(value.scalar_origin());
+  int64_t unit = 1;
+  for (int64_t i = digits; i < 0; ++i) unit *= 10;
+  const int64_t rest = number % unit;
+  const int64_t down = number - rest;
+  const int64_t twice = rest < 0 ? -rest * 2 : rest * 2;
+  const bool away = twice > unit || (twice == unit && (down / unit) % 2 != 0);
+  const int64_t step = !away ? 0 : rest < 0 ? -unit : unit;
+  int64_t out = 0;
+  if (__builtin_add_overflow(down, step, &out)) {
+    return unsupported("filter 'round': the result is beyond 64 bits");
+  }
+  return Value(out).with_origin(value.scalar_origin());
+}
+
 Result<Value> filter_round(Call& call) {
   if (call.self.is_undefined()) return undefined_error(call.self);
-  if (!call.self.is_number()) return invalid("filter 'round' needs a number");
   O3_ASSIGN(const int64_t digits, int_argument(call, 0, 0));
+  if (call.self.kind() == Value::Kind::kBigInt && call.arg(1) == nullptr && digits >= 0) {
+    return call.self;
+  }
+  if (!call.self.is_number()) return invalid("filter 'round' needs a number of at most 64 bits");
   O3_ASSIGN(const StringPtr method, string_argument(call, 1));
   const std::string_view how = method == nullptr ? "common" : method->view();
   if (how != "common" && how != "ceil" && how != "floor") {
     return invalid("filter 'round': method must be common, ceil or floor");
   }
-  if (digits < 0) return unsupported("filter 'round' with a negative precision is not supported");
   const Origin origin = call.self.scalar_origin();
   if (how == "common") {
-    if (call.self.is_integral()) return plus(call.self);
+    if (call.self.is_integral() && digits >= 0) return plus(call.self);
+    if (call.self.is_integral()) return round_whole(call.self, digits);
     return Value(round_decimal(call.self.as_number(), digits)).with_origin(origin);
   }
   const double scale = std::pow(10.0, static_cast<double>(digits));
@@ -226,7 +251,8 @@ constexpr auto kFilters = std::to_array<Builtin>({
 
 const Builtin* find_filter(std::string_view name) noexcept {
   const Builtin* found = find_in(kFilters, name);
-  return found != nullptr ? found : find_sequence_filter(name);
+  if (found == nullptr) found = find_sequence_filter(name);
+  return found != nullptr ? found : find_more_filter(name);
 }
 
 }  // namespace o3::text::jinja

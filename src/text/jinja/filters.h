@@ -9,5 +9,7 @@ namespace o3::text::jinja {
 
 // The part of find_filter()'s table that sequence_filters.cc holds.
 const Builtin* find_sequence_filter(std::string_view name) noexcept;
+// The part that more_filters.cc holds.
+const Builtin* find_more_filter(std::string_view name) noexcept;
 
 }  // namespace o3::text::jinja

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// str.format(): fields by position and name, !s and !r; format specifications and attribute or
-// index lookups inside a field are refused.
+// str.format(): fields by position and name with lookups, conversions and format specifications;
+// fields within specifications are refused.
 #include "text/jinja/format.h"
 
 #include <algorithm>
@@ -9,7 +9,10 @@
 #include <string>
 #include <string_view>
 
+#include "text/jinja/access.h"
+#include "text/jinja/format_spec.h"
 #include "text/jinja/markup.h"
+#include "text/jinja/operators.h"
 #include "text/jinja/print.h"
 
 namespace o3::text::jinja {
@@ -34,45 +37,91 @@ class Formatter {
       if (text[brace] == '}') return invalid("format: single '}' in the format");
       const size_t end = text.find('}', brace);
       if (end == std::string_view::npos) return invalid("format: a field does not end");
-      O3_TRY(field(text.substr(brace + 1, end - brace - 1)));
+      O3_TRY(field(text.substr(brace + 1, end - brace - 1), format_->origin_at(brace)));
       pos = end + 1;
     }
     return std::move(out_);
   }
 
  private:
-  Result<void> field(std::string_view text) {
-    char conversion = 's';
-    if (const size_t mark = text.find('!'); mark != std::string_view::npos) {
-      if (mark + 2 != text.size() || (text[mark + 1] != 's' && text[mark + 1] != 'r')) {
-        return unsupported("format: the field '" + std::string(text) + "' is not supported");
+  // name[!conversion][:specification]
+  Result<void> field(std::string_view text, Origin origin) {
+    const size_t brackets = text.find('[') < text.find_first_of("!:") ? text.rfind(']') : 0;
+    if (brackets == std::string_view::npos) return invalid("format: expected ']'");
+    const size_t end = std::min(text.find_first_of("!:", brackets), text.size());
+    const std::string_view name = text.substr(0, end);
+    std::string_view rest = text.substr(end);
+    char conversion = 0;
+    if (rest.starts_with('!')) {
+      if (rest.size() < 2 || (rest.size() > 2 && rest[2] != ':')) {
+        return invalid("format: a conversion is one letter");
       }
-      conversion = text[mark + 1];
-      text = text.substr(0, mark);
-    } else if (!text.empty() && text.back() == ':') {
-      text.remove_suffix(1);
+      conversion = rest[1];
+      rest.remove_prefix(2);
     }
-    if (text.find_first_of(":.[{") != std::string_view::npos) {
-      return unsupported("format: the field '" + std::string(text) + "' is not supported");
+    if (rest.starts_with(':')) rest.remove_prefix(1);
+    if (text.find('{') != std::string_view::npos) {
+      return unsupported("format: fields within a field are not supported");
     }
-    O3_ASSIGN(const Value* value, argument(text));
-    O3_ASSIGN(const StringPtr written, write(*value, conversion));
+    O3_ASSIGN(Value value, looked_up(name));
+    O3_ASSIGN(value, converted(std::move(value), conversion));
+    O3_ASSIGN(const StringPtr written, write(value, rest, origin));
     O3_TRY(call_->charge(written->copy_cost() + 2));
     out_.append(*written);
     return {};
   }
 
-  Result<StringPtr> write(const Value& value, char conversion) {
+  Result<Value> converted(Value value, char conversion) {
+    if (conversion == 0) return value;
+    RenderState& state = *call_->state;
+    if (conversion == 's') {
+      O3_ASSIGN(StringPtr shown, to_string(state, value));
+      return Value(std::move(shown));
+    }
+    if (conversion == 'a') return unsupported("format: the conversion !a is not supported");
+    if (conversion != 'r') return invalid("format: unknown conversion specifier");
+    O3_ASSIGN(TaintedString shown, repr(state, value));
+    return Value(std::move(shown));
+  }
+
+  Result<StringPtr> write(const Value& value, std::string_view spec, Origin origin) {
     RenderState& state = *call_->state;
     Value text = value;
-    if (conversion == 'r') {
-      O3_ASSIGN(TaintedString shown, repr(state, value));
+    if (!spec.empty()) {
+      O3_ASSIGN(const FormatSpec parsed, parse_format_spec(spec));
+      O3_ASSIGN(TaintedString shown, format_value(state, value, parsed, origin));
       text = Value(std::move(shown));
     } else if (!value.is_string()) {
       O3_ASSIGN(StringPtr shown, to_string(state, value));
       text = Value(std::move(shown));
     }
     return call_->self.is_markup() ? as_html(state, text) : Result<StringPtr>(text.string_ptr());
+  }
+
+  // argument, then .attribute and [index] as often as given.
+  Result<Value> looked_up(std::string_view name) {
+    const size_t first = std::min(name.find_first_of(".["), name.size());
+    O3_ASSIGN(const Value* found, argument(name.substr(0, first)));
+    Value value = *found;
+    for (size_t pos = first; pos < name.size();) {
+      const bool attribute = name[pos] == '.';
+      if (!attribute && name[pos] != '[') return invalid("format: only '.' or '[' may follow ']'");
+      const size_t end = attribute ? std::min(name.find_first_of(".[", pos + 1), name.size())
+                                   : name.find(']', pos);
+      if (end == std::string_view::npos) return invalid("format: expected ']'");
+      const std::string_view part = name.substr(pos + 1, end - pos - 1);
+      if (part.empty()) return invalid("format: empty attribute in format string");
+      O3_ASSIGN(value, attribute ? get_attribute(*call_->state, value, part) : item(value, part));
+      pos = attribute ? end : end + 1;
+    }
+    return value;
+  }
+
+  Result<Value> item(const Value& value, std::string_view key) {
+    int64_t index = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
+    const bool number = error == std::errc() && end == key.data() + key.size() && key[0] != '-';
+    return get_item(*call_->state, value, number ? Value(index) : Value::trusted(key));
   }
 
   Result<const Value*> argument(std::string_view name) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "text/jinja/wide_int.h"
 #include "text/unicode/utf8.h"
 
 namespace o3::text::jinja {
@@ -37,7 +38,12 @@ class Converter {
         return array(json, depth);
       case Json::value_t::object:
         return object(json, depth);
-      case Json::value_t::binary:
+      case Json::value_t::binary: {
+        const auto& digits = json.get_binary();  // see json_input.h
+        O3_ASSIGN(const Value value,
+                  integer_from_digits(std::string(digits.begin(), digits.end())));
+        return value.with_origin(origin_);
+      }
       case Json::value_t::discarded:
         break;
     }
@@ -47,7 +53,7 @@ class Converter {
  private:
   Result<Value> unsigned_integer(uint64_t value) const {
     if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
-      return unsupported("integers beyond 64 bits are not supported");
+      return Value::big_int(std::to_string(value)).with_origin(origin_);
     }
     return Value(static_cast<int64_t>(value)).with_origin(origin_);
   }

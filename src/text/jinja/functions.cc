@@ -72,13 +72,26 @@ Result<Pairs> members(Call& call) {
     }
   }
   for (const auto& [name, value] : call.named) {
-    O3_TRY(put_item(*call.state, pairs, Value::trusted(name), value));
+    O3_TRY(put_item(*call.state, pairs, call.name_value(name), value));
   }
   return pairs;
 }
 
+}  // namespace
+
+Result<void> check_member_name(std::string_view name) {
+  if (!name.starts_with('_')) return {};
+  return invalid("a namespace takes no attribute that begins with '_', such as '" +
+                 std::string(name) + "'");
+}
+
+namespace {
+
 Result<Value> make_namespace(Call& call) {
   O3_ASSIGN(Pairs pairs, members(call));
+  for (const auto& [key, value] : pairs) {
+    if (key.is_string()) O3_TRY(check_member_name(key.as_string().view()));
+  }
   O3_ASSIGN(Namespace * space, call.state->make_object<Namespace>(std::move(pairs)));
   return Value(static_cast<Object*>(space));
 }
@@ -97,11 +110,7 @@ Result<Value> make_cycler(Call& call) {
 }
 
 Result<Value> make_joiner(Call& call) {
-  StringPtr separator = std::make_shared<const TaintedString>(", ", Origin::kTemplate);
-  if (call.arg(0) != nullptr) {
-    O3_ASSIGN(separator, string_argument(call, 0));
-    if (separator == nullptr) return invalid("joiner() needs a string");
-  }
+  Value separator = call.arg(0) != nullptr ? *call.arg(0) : Value::trusted(", ");
   O3_ASSIGN(Joiner * joiner, call.state->make_object<Joiner>(std::move(separator)));
   return Value(static_cast<Object*>(joiner));
 }

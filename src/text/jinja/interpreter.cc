@@ -80,19 +80,45 @@ Result<bool> Interpreter::accepts(const ForStmt& stmt, size_t parent, const Valu
 }
 
 Result<Interpreter::Flow> Interpreter::execute(const ForStmt& stmt) {
-  if (stmt.recursive) return unsupported("recursive loops are not supported");
   O3_ASSIGN(const Value source, evaluate(*stmt.source));
   O3_ASSIGN(SequencePtr items, iterate(*state_, source));
+  return run_loop(stmt, std::move(items), 0);
+}
+
+Result<Interpreter::Flow> Interpreter::run_loop(const ForStmt& stmt, SequencePtr items,
+                                                int depth0) {
   LoopContext::Accept accept;
   if (stmt.condition != nullptr) {
     accept = [this, &stmt, parent = scopes_.current()](const Value& item) {
       return accepts(stmt, parent, item);
     };
   }
-  O3_ASSIGN(LoopContext * context, state_->make_object<LoopContext>(std::move(items), accept, 0));
+  LoopContext::Recurse again;
+  if (stmt.recursive) {
+    again = [this, &stmt, scope = scopes_.handle(), depth0](const Value& deeper) {
+      return recurse(stmt, scope, deeper, depth0 + 1);
+    };
+  }
+  O3_ASSIGN(LoopContext * context,
+            state_->make_object<LoopContext>(std::move(items), accept, again, depth0));
   Result<Flow> flow = loop(stmt, *context);
   context->end();  // the template may have kept `loop`
   return flow;
+}
+
+Result<Value> Interpreter::recurse(const ForStmt& stmt, ScopeStack::Handle scope,
+                                   const Value& items, int depth0) {
+  if (!scopes_.alive(scope)) return unsupported("a recursive loop is called outside itself");
+  O3_ASSIGN(SequencePtr walked, iterate(*state_, items));
+  O3_TRY(enter());
+  const ScopeStack::Guard guard(scopes_, scope.index);
+  outputs_.emplace_back();
+  O3_ASSIGN(const Flow flow, run_loop(stmt, std::move(walked), depth0));
+  O3_CHECK(flow == Flow::kNext, "a loop takes its own break and continue");
+  TaintedString text = std::move(outputs_.back());
+  outputs_.pop_back();
+  leave();
+  return Value(std::move(text));
 }
 
 Result<Interpreter::Flow> Interpreter::loop(const ForStmt& stmt, LoopContext& loop) {
@@ -145,6 +171,7 @@ Result<void> Interpreter::assign(const Target& target, const Value& value) {
                     ? nullptr
                     : dynamic_cast<Namespace*>(holder->as_object());
   if (space == nullptr) return invalid("cannot assign attribute on non-namespace object");
+  O3_TRY(check_member_name(member.member));
   O3_TRY(state_->charge(1 + space->items().size() / 8));
   space->set(member.member, value);
   return {};
@@ -226,6 +253,16 @@ Result<Interpreter::Flow> Interpreter::execute(const CallStmt& stmt) {
 
 Result<Value> Interpreter::Macro::attribute(std::string_view name) {
   if (name == "name") return Value::trusted(definition_->name);
+  if (name == "catch_kwargs") return Value(definition_->uses_kwargs);
+  if (name == "catch_varargs") return Value(definition_->uses_varargs);
+  if (name == "caller") return Value(definition_->uses_caller);
+  if (name == "arguments") {
+    std::vector<Value> names;
+    for (const Parameter& parameter : definition_->parameters) {
+      names.push_back(Value::trusted(parameter.name));
+    }
+    return make_sequence(Sequence::Flavour::kTuple, std::move(names));
+  }
   return Value::undefined("");
 }
 
@@ -240,7 +277,7 @@ Result<void> Interpreter::Macro::bind_extras(Call& call) {
     if (key == "caller" && macro.uses_caller) {
       caller = std::move(value);
     } else if (macro.uses_kwargs) {
-      kwargs.emplace_back(Value::trusted(key), std::move(value));
+      kwargs.emplace_back(call.name_value(key), std::move(value));
     } else {
       return invalid("macro '" + name + "' takes no keyword argument '" + std::string(key) + "'");
     }

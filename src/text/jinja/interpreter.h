@@ -67,6 +67,11 @@ class Interpreter {
   Result<Flow> execute(const BreakStmt& /*stmt*/) { return Flow::kBreak; }
   Result<Flow> execute(const ContinueStmt& /*stmt*/) { return Flow::kContinue; }
   Result<Flow> loop(const ForStmt& stmt, LoopContext& loop);
+  // One level of a loop, in the scope that is current now; depth0 is its loop.depth0.
+  Result<Flow> run_loop(const ForStmt& stmt, SequencePtr items, int depth0);
+  // loop(items) of a recursive loop that was started in `scope`: what the body prints for them.
+  Result<Value> recurse(const ForStmt& stmt, ScopeStack::Handle scope, const Value& items,
+                        int depth0);
   Result<bool> accepts(const ForStmt& stmt, size_t parent, const Value& item);
 
   Result<void> assign(const Target& target, const Value& value);
@@ -97,6 +102,7 @@ class Interpreter {
   Result<Value> evaluate(const ConditionalExpr& expr);
   Result<bool> compare(CompareOp op, const Value& a, const Value& b);
   Result<Call> prepare(Value self, const Arguments& arguments);
+  Result<void> add_splatted(const Arguments& arguments, Call& call);
   Result<Value> call_value(const Value& callee, Call call);
   Result<Value> apply(const FilterCall& filter, Value subject);
 

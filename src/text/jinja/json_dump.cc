@@ -99,6 +99,8 @@ void JsonWriter::write_scalar(const Value& value) {
       return out_.append(value.as_bool() ? "true" : "false", origin);
     case Value::Kind::kInt:
       return out_.append(std::to_string(value.as_int()), origin);
+    case Value::Kind::kBigInt:
+      return out_.append(value.big_digits(), origin);
     case Value::Kind::kFloat:
       return out_.append(json_float(value.as_number()), origin);
     default:
@@ -130,7 +132,7 @@ Result<void> JsonWriter::write_list(const std::vector<Value>& items, int level) 
 
 Result<void> JsonWriter::write_key(const Value& key) {
   if (key.is_string()) return write_string(key.as_string());
-  if (!key.is_number() && !key.is_none()) {
+  if (!key.is_number() && !key.is_any_int() && !key.is_none()) {
     return invalid("tojson: keys must be str, int, float, bool or None, not " +
                    std::string(key.type_name()));
   }
@@ -175,6 +177,7 @@ Result<void> JsonWriter::write(const Value& value, int level) {
     case Value::Kind::kBool:
     case Value::Kind::kInt:
     case Value::Kind::kFloat:
+    case Value::Kind::kBigInt:
       write_scalar(value);
       return {};
     case Value::Kind::kSequence:

@@ -8,6 +8,7 @@
 
 #include "text/jinja/string_literal.h"
 #include "text/jinja/unicode.h"
+#include "text/unicode/category.h"
 #include "text/unicode/utf8.h"
 
 namespace o3::text::jinja {
@@ -16,8 +17,26 @@ namespace {
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
-bool is_name_start(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+// Characters of Python's identifiers, but for a few that only compatibility forms need.
+bool is_name_start(char32_t c) {
+  return c == '_' || is_alphabetic(c) || category(c) == Category::kNl;
+}
+bool is_name_part(char32_t c) {
+  const Category kind = category(c);
+  return is_name_start(c) || kind == Category::kNd || kind == Category::kMn ||
+         kind == Category::kMc || kind == Category::kPc;
+}
+
+// End of the name at `begin`, or begin.
+size_t name_end(std::string_view text, size_t begin) {
+  size_t end = begin;
+  while (end < text.size()) {
+    size_t next = end;
+    const char32_t c = next_code_point(text, next);
+    if (!(end == begin ? is_name_start(c) : is_name_part(c))) break;
+    end = next;
+  }
+  return end;
 }
 
 // Line ends become \n, and one at the end is dropped.
@@ -229,17 +248,13 @@ Result<void> Lexer::lex_tag(Tag tag) {
 Result<void> Lexer::lex_expression_token() {
   const char c = source_[pos_];
   if (is_digit(c)) return lex_number();
-  if (is_name_start(c)) {
-    size_t end = pos_;
-    while (end < source_.size() && (is_name_start(source_[end]) || is_digit(source_[end]))) ++end;
-    emit(TokenKind::kName, source_.substr(pos_, end - pos_));
-    advance_to(end);
+  const size_t name = name_end(source_, pos_);
+  if (name > pos_) {
+    emit(TokenKind::kName, source_.substr(pos_, name - pos_));
+    advance_to(name);
     return {};
   }
   if (c == '\'' || c == '"') return lex_string();
-  if (static_cast<unsigned char>(c) >= 0x80) {
-    return unsupported_at(line_, "names with characters outside ASCII are not supported");
-  }
   return lex_operator();
 }
 
@@ -309,11 +324,13 @@ Result<void> Lexer::lex_number() {
   int64_t value = 0;
   const auto result =
       std::from_chars(digits.data() + prefix, digits.data() + digits.size(), value, base);
-  if (result.ec != std::errc()) {
-    return unsupported_at(line_, "integers beyond 64 bits are not supported");
+  const bool beyond = result.ec != std::errc();
+  if (beyond && base != 10) {
+    return unsupported_at(line_, "integers beyond 64 bits are supported in base 10 only");
   }
   emit(TokenKind::kInteger, std::move(digits));
   tokens_.back().integer = value;
+  tokens_.back().beyond_64_bits = beyond;
   advance_to(end);
   return {};
 }
@@ -354,7 +371,8 @@ Result<void> Lexer::lex_operator() {
   }
   const char c = source_[pos_];
   if (kSingle.find(c) == std::string_view::npos) {
-    return syntax_error(line_, std::string("unexpected character '") + c + "'");
+    const std::string whole(rest().substr(0, utf8_length(c)));
+    return syntax_error(line_, "unexpected character '" + whole + "'");
   }
   if (std::string_view("()[]{}").find(c) != std::string_view::npos) O3_TRY(balance(c));
   emit(TokenKind::kOperator, std::string(1, c));

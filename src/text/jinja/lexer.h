@@ -31,7 +31,8 @@ struct LexToken {
   TokenKind kind = TokenKind::kEnd;
   int line = 1;
   std::string text;
-  int64_t integer = 0;
+  int64_t integer = 0;  // kInteger, unless `text` holds more digits than it can
+  bool beyond_64_bits = false;
   double number = 0;
 };
 

@@ -2,12 +2,14 @@
 // Methods of strings, mappings and sequences.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string>
 
 #include "text/jinja/access.h"
 #include "text/jinja/call.h"
 #include "text/jinja/format.h"
+#include "text/jinja/format_spec.h"
 #include "text/jinja/markup.h"
 #include "text/jinja/operators.h"
 #include "text/jinja/string_ops.h"
@@ -218,6 +220,15 @@ bool is_decimal(char32_t c) {
 bool is_white(char32_t c) {
   return is_space(c);
 }
+bool is_letter(char32_t c) {
+  return is_alphabetic(c);
+}
+bool is_digit(char32_t c) {
+  return is_any_digit(c);
+}
+bool is_numeric(char32_t c) {
+  return is_any_numeric(c);
+}
 
 template <bool upper>
 Result<Value> str_is_case(Call& call) {
@@ -230,6 +241,116 @@ Result<Value> str_is_case(Call& call) {
     cased = cased || (upper ? is_upper(c) : is_lower(c));
   }
   return Value(cased);
+}
+
+bool is_alphanumeric(char32_t c) {
+  return is_alphabetic(c) || is_any_numeric(c);
+}
+bool is_ascii(char32_t c) {
+  return c < 0x80;
+}
+
+Result<Value> str_is_ascii(Call& call) {
+  if (call.self.as_string().empty()) return Value(true);
+  return str_all<&is_ascii>(call);
+}
+
+Result<Value> str_is_printable(Call& call) {
+  if (call.self.as_string().empty()) return Value(true);
+  return str_all<&is_printable>(call);
+}
+
+Result<Value> str_is_title(Call& call) {
+  const std::string_view text = call.self.as_string().view();
+  O3_TRY(call.charge(1 + text.size() / 4));
+  bool cased = false;
+  bool after_cased = false;
+  for (size_t pos = 0; pos < text.size();) {
+    const char32_t c = next_code_point(text, pos);
+    const bool starts = is_upper(c) || is_title(c);
+    if ((starts && after_cased) || (is_lower(c) && !after_cased)) return Value(false);
+    after_cased = starts || is_lower(c);
+    cased = cased || after_cased;
+  }
+  return Value(cased);
+}
+
+// ljust, rjust and center, by format's align. What is filled in is the template's.
+template <char align>
+Result<Value> str_pad(Call& call) {
+  FormatSpec spec;
+  O3_ASSIGN(spec.width, int_argument(call, 0, 0));
+  O3_ASSIGN(const StringPtr fill, string_argument(call, 1));
+  Origin origin = Origin::kTemplate;
+  if (fill != nullptr) {
+    if (count_code_points(fill->view()) != 1) {
+      return invalid("The fill character must be exactly one character long");
+    }
+    spec.fill = fill->text();
+    origin = fill->origin_at(0);
+  }
+  const TaintedString& text = call.self.as_string();
+  spec.align = align;
+  // Python's center puts the odd one to the left of a text when the width is odd.
+  const auto length = static_cast<int64_t>(count_code_points(text.view()));
+  const int64_t room = std::max<int64_t>(*spec.width - length, 0);
+  if (align == '^' && room % 2 == 1 && *spec.width % 2 == 1) {
+    FormatSpec left = spec;
+    left.align = '>';
+    left.width = length + room / 2 + 1;
+    O3_ASSIGN(const TaintedString shifted, format_text(*call.state, text, left, origin));
+    spec.align = '<';
+    return text_value(format_text(*call.state, shifted, spec, origin));
+  }
+  return text_value(format_text(*call.state, text, spec, origin));
+}
+
+Result<Value> str_zfill(Call& call) {
+  O3_ASSIGN(const int64_t width, int_argument(call, 0, 0));
+  const TaintedString& text = call.self.as_string();
+  const auto length = static_cast<int64_t>(count_code_points(text.view()));
+  const size_t sign = text.view().starts_with('-') || text.view().starts_with('+') ? 1 : 0;
+  const auto zeros = static_cast<uint64_t>(std::max<int64_t>(width - length, 0));
+  O3_TRY(call.charge(text.copy_cost() + zeros / 4));
+  TaintedString out = text.slice(0, sign);
+  for (uint64_t i = 0; i < zeros; ++i) out.append("0", Origin::kTemplate);
+  out.append_slice(text, sign, text.size());
+  return Value(std::move(out));
+}
+
+Result<Value> str_expandtabs(Call& call) {
+  O3_ASSIGN(const int64_t size, int_argument(call, 0, 8));
+  const TaintedString& text = call.self.as_string();
+  O3_TRY(call.charge(text.copy_cost() + text.size() / 4));
+  TaintedString out;
+  int64_t column = 0;
+  for (size_t pos = 0; pos < text.size();) {
+    const size_t begin = pos;
+    const char32_t c = next_code_point(text.view(), pos);
+    if (c == '\t') {
+      const int64_t blanks = size > 0 ? size - column % size : 0;
+      O3_TRY(call.charge(static_cast<uint64_t>(blanks) / 4));
+      for (int64_t i = 0; i < blanks; ++i) out.append(" ", text.origin_at(begin));
+      column += blanks;
+    } else {
+      out.append_slice(text, begin, pos);
+      column = c == '\n' || c == '\r' ? 0 : column + 1;
+    }
+  }
+  return Value(std::move(out));
+}
+
+Result<Value> float_is_integer(Call& call) {
+  const double value = call.self.as_number();
+  return Value(std::isfinite(value) && std::floor(value) == value);
+}
+
+Result<Value> int_bit_length(Call& call) {
+  int64_t value = call.self.as_int();
+  uint64_t size = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  int64_t bits = 0;
+  for (; size != 0; size >>= 1) ++bits;
+  return Value(bits);
 }
 
 Result<Value> dict_get(Call& call) {
@@ -287,30 +408,30 @@ Result<Value> list_index(Call& call) {
 
 constexpr auto kStringMethods = std::to_array<Builtin>({
     {"capitalize", "", 0, &str_case<CaseMap::kCapitalize>},
-    {"casefold", "", 0, nullptr},
-    {"center", ".width .fillchar", 1, nullptr},
+    {"casefold", "", 0, &str_case<CaseMap::kFold>},
+    {"center", ".width .fillchar", 1, &str_pad<'^'>},
     {"count", ".sub .start .end", 1, &str_count},
     {"encode", "encoding errors", 0, nullptr},
     {"endswith", ".suffix .start .end", 1, &str_has_affix<true>},
-    {"expandtabs", "tabsize", 0, nullptr},
+    {"expandtabs", "tabsize", 0, &str_expandtabs},
     {"find", ".sub .start .end", 1, &str_find<false, false>},
     {"format", "*", 0, &format_string},
     {"format_map", "*", 0, nullptr},
     {"index", ".sub .start .end", 1, &str_find<false, true>},
-    {"isalnum", "", 0, nullptr},
-    {"isalpha", "", 0, nullptr},
-    {"isascii", "", 0, nullptr},
+    {"isalnum", "", 0, &str_all<&is_alphanumeric>},
+    {"isalpha", "", 0, &str_all<&is_letter>},
+    {"isascii", "", 0, &str_is_ascii},
     {"isdecimal", "", 0, &str_all<&is_decimal>},
-    {"isdigit", "", 0, nullptr},
+    {"isdigit", "", 0, &str_all<&is_digit>},
     {"isidentifier", "", 0, nullptr},
     {"islower", "", 0, &str_is_case<false>},
-    {"isnumeric", "", 0, nullptr},
-    {"isprintable", "", 0, nullptr},
+    {"isnumeric", "", 0, &str_all<&is_numeric>},
+    {"isprintable", "", 0, &str_is_printable},
     {"isspace", "", 0, &str_all<&is_white>},
-    {"istitle", "", 0, nullptr},
+    {"istitle", "", 0, &str_is_title},
     {"isupper", "", 0, &str_is_case<true>},
     {"join", ".iterable", 1, &str_join},
-    {"ljust", ".width .fillchar", 1, nullptr},
+    {"ljust", ".width .fillchar", 1, &str_pad<'<'>},
     {"lower", "", 0, &str_case<CaseMap::kLower>},
     {"lstrip", ".chars", 0, &str_strip<Side::kLeft>},
     {"maketrans", "*", 0, nullptr},
@@ -320,7 +441,7 @@ constexpr auto kStringMethods = std::to_array<Builtin>({
     {"replace", ".old .new .count", 2, &str_replace},
     {"rfind", ".sub .start .end", 1, &str_find<true, false>},
     {"rindex", ".sub .start .end", 1, &str_find<true, true>},
-    {"rjust", ".width .fillchar", 1, nullptr},
+    {"rjust", ".width .fillchar", 1, &str_pad<'>'>},
     {"rpartition", ".sep", 1, &str_partition<true>},
     {"rsplit", "sep maxsplit", 0, &str_split<true>},
     {"rstrip", ".chars", 0, &str_strip<Side::kRight>},
@@ -332,7 +453,7 @@ constexpr auto kStringMethods = std::to_array<Builtin>({
     {"title", "", 0, &str_case<CaseMap::kTitle>},
     {"translate", "*", 0, nullptr},
     {"upper", "", 0, &str_case<CaseMap::kUpper>},
-    {"zfill", ".width", 1, nullptr},
+    {"zfill", ".width", 1, &str_zfill},
 });
 
 constexpr auto kDictMethods = std::to_array<Builtin>({
@@ -350,6 +471,13 @@ constexpr auto kListMethods = std::to_array<Builtin>({
     {"copy", "", 0, &same_value},
 });
 
+constexpr auto kIntMethods = std::to_array<Builtin>({
+    {"bit_length", "", 0, &int_bit_length},
+});
+constexpr auto kFloatMethods = std::to_array<Builtin>({
+    {"is_integer", "", 0, &float_is_integer},
+});
+
 constexpr std::array<std::string_view, 5> kDictMutators = {"clear", "pop", "popitem", "setdefault",
                                                            "update"};
 constexpr std::array<std::string_view, 8> kListMutators = {"append", "clear",  "extend",  "insert",
@@ -360,6 +488,8 @@ constexpr std::array<std::string_view, 8> kListMutators = {"append", "clear",  "
 const Builtin* find_method(const Value& self, std::string_view name) noexcept {
   if (self.is_string()) return find_in(kStringMethods, name);
   if (self.is_dict()) return find_in(kDictMethods, name);
+  if (self.is_integral()) return find_in(kIntMethods, name);
+  if (self.is_number()) return find_in(kFloatMethods, name);
   if (!self.is_sequence() || !self.as_sequence().indexable()) return nullptr;
   if (self.as_sequence().flavour != Flavour::kList && name == "copy") return nullptr;
   return find_in(kListMethods, name);

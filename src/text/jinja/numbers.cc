@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/jinja/numbers.h"
 
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <string>
 
 #include "text/jinja/operators.h"
 #include "text/jinja/unicode.h"
+#include "text/jinja/wide_int.h"
 
 namespace o3::text::jinja {
 namespace {
-
-Error overflow() {
-  return unsupported("integers beyond 64 bits are not supported");
-}
 
 // ASCII text without blanks around it, digits of other scripts as ASCII ones; nothing when other
 // characters remain.
@@ -62,7 +61,8 @@ bool drop_underscores(std::string& text, bool letters, bool also_first) {
 
 struct ParsedInt {
   bool valid = false;
-  bool too_large = false;
+  std::string digits = {};  // when the value is beyond 64 bits, in base 10
+  bool too_large = false;   // the same in another base
   int64_t value = 0;
 };
 
@@ -103,16 +103,23 @@ ParsedInt parse_int(std::string_view text, int64_t base) {
   const char* end = digits.data() + digits.size();
   if (digits.size() > (negative ? 1u : 0u) && (digits[negative ? 1 : 0] == '-')) return {};
   const auto result = std::from_chars(digits.data(), end, out.value, radix);
-  out.too_large = result.ec == std::errc::result_out_of_range;
-  out.valid = result.ptr == end && (result.ec == std::errc() || out.too_large);
+  const bool beyond = result.ec == std::errc::result_out_of_range;
+  out.valid = result.ptr == end && (result.ec == std::errc() || beyond);
+  if (beyond && radix == 10) out.digits = digits;
+  out.too_large = beyond && radix != 10;
   return out;
 }
 
 Result<Value> truncate(double number, const Value& otherwise, Origin origin) {
   if (std::isnan(number)) return otherwise;
   if (std::isinf(number)) return invalid("cannot convert float infinity to integer");
-  if (std::fabs(number) >= 9223372036854775808.0) return overflow();
-  return Value(static_cast<int64_t>(number)).with_origin(origin);
+  if (std::fabs(number) < 9223372036854775808.0) {
+    return Value(static_cast<int64_t>(number)).with_origin(origin);
+  }
+  std::array<char, 512> buffer{};  // a double has at most 309 digits before the point
+  std::snprintf(buffer.data(), buffer.size(), "%.0f", number);
+  O3_ASSIGN(const Value whole, integer_from_digits(buffer.data()));
+  return whole.with_origin(origin);
 }
 
 }  // namespace
@@ -144,12 +151,19 @@ Origin number_origin(const Value& value) {
 Result<Value> to_int(const Value& value, int64_t base, const Value& otherwise) {
   if (value.is_undefined()) return undefined_error(value);
   const Origin origin = number_origin(value);
+  if (value.kind() == Value::Kind::kBigInt) return value;
   if (value.is_integral()) return Value(value.as_int()).with_origin(origin);
   if (value.kind() == Value::Kind::kFloat) return truncate(value.as_number(), otherwise, origin);
   if (!value.is_string()) return otherwise;
   if (base == 0 || (base >= 2 && base <= 36)) {
     const ParsedInt parsed = parse_int(value.as_string().view(), base);
-    if (parsed.too_large) return overflow();
+    if (parsed.too_large) {
+      return unsupported("integers beyond 64 bits are supported in base 10 only");
+    }
+    if (parsed.valid && !parsed.digits.empty()) {
+      O3_ASSIGN(const Value whole, integer_from_digits(parsed.digits));
+      return whole.with_origin(origin);
+    }
     if (parsed.valid) return Value(parsed.value).with_origin(origin);
   }
   const std::optional<double> number = parse_float(value.as_string().view());

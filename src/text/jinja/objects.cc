@@ -75,7 +75,7 @@ Result<Value> Joiner::call(Call& call) {
   if (!call.positional.empty() || !call.named.empty()) {
     return invalid("a joiner takes no arguments");
   }
-  if (used_) return Value(separator_);
+  if (used_) return separator_;
   used_ = true;
   return Value(TaintedString());
 }
@@ -118,6 +118,18 @@ void LoopContext::end() {
   source_ = std::make_shared<const Sequence>();
   position_ = 0;
   accept_ = nullptr;
+  recurse_ = nullptr;
+}
+
+Result<Value> LoopContext::call(Call& call) {
+  if (call.positional.size() != 1 || !call.named.empty()) {
+    return invalid("loop() takes one argument");
+  }
+  if (!recurse_) {
+    return invalid("The loop must have the 'recursive' marker to be called recursively.");
+  }
+  const Recurse again = recurse_;  // the loop may end while it runs
+  return again(call.positional[0]);
 }
 
 // With a filter, the rest of the items must be drawn to be counted.

@@ -26,6 +26,9 @@ class Namespace final : public Object {
   std::vector<std::pair<Value, Value>> items_;
 };
 
+// Hugging Face keeps names with a leading underscore out of namespaces.
+Result<void> check_member_name(std::string_view name);
+
 // cycler(a, b, ...)
 class Cycler final : public Object {
  public:
@@ -43,14 +46,14 @@ class Cycler final : public Object {
 // joiner(separator): "" at its first call, the separator afterwards.
 class Joiner final : public Object {
  public:
-  explicit Joiner(StringPtr separator) : separator_(std::move(separator)) {}
+  explicit Joiner(Value separator) : separator_(std::move(separator)) {}
   std::string_view type_name() const noexcept override { return "Joiner"; }
   Result<Value> attribute(std::string_view name) override;
   Result<Value> call(Call& call) override;
   bool is_callable() const noexcept override { return true; }
 
  private:
-  StringPtr separator_;
+  Value separator_;
   bool used_ = false;
 };
 
@@ -58,10 +61,15 @@ class Joiner final : public Object {
 class LoopContext final : public Object {
  public:
   using Accept = std::function<Result<bool>(const Value&)>;
+  using Recurse = std::function<Result<Value>(const Value& items)>;
 
-  // accept: the loop's `if`, or empty. end() must be called before what accept refers to dies.
-  LoopContext(SequencePtr source, Accept accept, int depth0)
-      : source_(std::move(source)), accept_(std::move(accept)), depth0_(depth0) {}
+  // accept: the loop's `if`, or empty. recurse: what loop(items) gives, empty unless the loop is
+  // recursive. end() must be called before what they refer to dies.
+  LoopContext(SequencePtr source, Accept accept, Recurse recurse, int depth0)
+      : source_(std::move(source)),
+        accept_(std::move(accept)),
+        recurse_(std::move(recurse)),
+        depth0_(depth0) {}
 
   Result<bool> advance();  // false: no further item
   const Value& current() const { return *current_; }
@@ -70,6 +78,8 @@ class LoopContext final : public Object {
 
   std::string_view type_name() const noexcept override { return "LoopContext"; }
   Result<Value> attribute(std::string_view name) override;
+  Result<Value> call(Call& call) override;
+  bool is_callable() const noexcept override { return true; }
   Result<Value> cycle(Call& call) const;
   Result<Value> changed(Call& call);
 
@@ -81,6 +91,7 @@ class LoopContext final : public Object {
 
   SequencePtr source_;
   Accept accept_;
+  Recurse recurse_;
   bool drawing_ = false;
   int depth0_;
   size_t position_ = 0;

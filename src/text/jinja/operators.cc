@@ -8,8 +8,10 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "text/jinja/format.h"
 #include "text/jinja/markup.h"
 #include "text/jinja/unicode.h"
+#include "text/jinja/wide_int.h"
 
 namespace o3::text::jinja {
 namespace {
@@ -17,10 +19,6 @@ namespace {
 Error no_operator(std::string_view symbol, const Value& a, const Value& b) {
   return invalid("unsupported operand types for " + std::string(symbol) + ": '" +
                  std::string(a.type_name()) + "' and '" + std::string(b.type_name()) + "'");
-}
-
-Error overflow() {
-  return unsupported("integers beyond 64 bits are not supported");
 }
 
 std::string_view symbol_of(BinaryOp op) {
@@ -41,47 +39,6 @@ std::string_view symbol_of(BinaryOp op) {
       return "**";
   }
   return "?";
-}
-
-Result<Value> int_power(int64_t base, int64_t exponent) {
-  int64_t result = 1;
-  while (exponent > 0) {
-    if ((exponent & 1) != 0 && __builtin_mul_overflow(result, base, &result)) return overflow();
-    exponent >>= 1;
-    if (exponent > 0 && __builtin_mul_overflow(base, base, &base)) return overflow();
-  }
-  return Value(result);
-}
-
-Result<Value> int_arithmetic(BinaryOp op, int64_t a, int64_t b) {
-  int64_t out = 0;
-  switch (op) {
-    case BinaryOp::kAdd:
-      if (__builtin_add_overflow(a, b, &out)) return overflow();
-      return Value(out);
-    case BinaryOp::kSub:
-      if (__builtin_sub_overflow(a, b, &out)) return overflow();
-      return Value(out);
-    case BinaryOp::kMul:
-      if (__builtin_mul_overflow(a, b, &out)) return overflow();
-      return Value(out);
-    case BinaryOp::kFloorDiv:
-    case BinaryOp::kMod: {
-      if (b == 0) return invalid("integer division or modulo by zero");
-      if (b == -1) {
-        if (op == BinaryOp::kMod) return Value(int64_t{0});
-        if (__builtin_sub_overflow(int64_t{0}, a, &out)) return overflow();
-        return Value(out);
-      }
-      const bool adjust = a % b != 0 && (a < 0) != (b < 0);  // Python rounds towards -infinity
-      return Value(op == BinaryOp::kFloorDiv ? a / b - (adjust ? 1 : 0) : a % b + (adjust ? b : 0));
-    }
-    case BinaryOp::kPow:
-      return int_power(a, b);
-    case BinaryOp::kDiv:
-      break;
-  }
-  return overflow();
 }
 
 // Quotient and remainder of Python's float floor division.
@@ -130,18 +87,25 @@ Result<Value> float_arithmetic(BinaryOp op, double a, double b) {
       if (b == 0) return invalid("float division or modulo by zero");
       return float_divmod(a, b, op == BinaryOp::kFloorDiv);
     case BinaryOp::kPow:
-      return float_power(a, b);
+      break;
   }
-  return overflow();
+  return float_power(a, b);
+}
+
+bool is_any_number(const Value& value) {
+  return value.is_number() || value.is_any_int();
 }
 
 Result<Value> number_arithmetic(BinaryOp op, const Value& a, const Value& b) {
   const bool tainted =
       a.scalar_origin() == Origin::kContent || b.scalar_origin() == Origin::kContent;
-  const bool as_float = !a.is_integral() || !b.is_integral() || op == BinaryOp::kDiv ||
-                        (op == BinaryOp::kPow && b.as_int() < 0);
+  const auto whole = [](const Value& value) { return value.is_integral() || value.is_any_int(); };
+  const bool wide = a.kind() == Value::Kind::kBigInt || b.kind() == Value::Kind::kBigInt;
+  const bool as_float =
+      !whole(a) || !whole(b) ||
+      (!wide && (op == BinaryOp::kDiv || (op == BinaryOp::kPow && b.as_int() < 0)));
   O3_ASSIGN(Value out, as_float ? float_arithmetic(op, a.as_number(), b.as_number())
-                                : int_arithmetic(op, a.as_int(), b.as_int()));
+                                : wide_arithmetic(op, a, b));
   return out.with_origin(tainted ? Origin::kContent : Origin::kTemplate);
 }
 
@@ -272,8 +236,9 @@ Result<Value> concatenate(RenderState& state, const TaintedString& a, const Tain
 
 Result<Value> binary(RenderState& state, BinaryOp op, const Value& a, const Value& b) {
   if (a.is_undefined()) return undefined_error(a);
+  if (op == BinaryOp::kMod && a.is_string()) return percent_format(state, a, b);
   if (b.is_undefined()) return undefined_error(b);
-  if (a.is_number() && b.is_number()) return number_arithmetic(op, a, b);
+  if (is_any_number(a) && is_any_number(b)) return number_arithmetic(op, a, b);
   if (op == BinaryOp::kAdd) {
     if (a.is_string() && b.is_string()) return add_strings(state, a, b);
     if (is_list_or_tuple(a) && is_list_or_tuple(b) &&
@@ -289,9 +254,6 @@ Result<Value> binary(RenderState& state, BinaryOp op, const Value& a, const Valu
       return repeat(state, b, a.as_int());
     }
   }
-  if (op == BinaryOp::kMod && a.is_string()) {
-    return unsupported("formatting a string with % is not supported");
-  }
   return no_operator(symbol_of(op), a, b);
 }
 
@@ -300,17 +262,17 @@ Result<Value> negate(const Value& value) {
   if (value.kind() == Value::Kind::kFloat) {
     return Value(-value.as_number()).with_origin(value.scalar_origin());
   }
+  if (value.kind() == Value::Kind::kBigInt) return wide_negated(value);
   if (!value.is_integral()) {
     return invalid("bad operand type for unary -: '" + std::string(value.type_name()) + "'");
   }
-  int64_t out = 0;
-  if (__builtin_sub_overflow(int64_t{0}, value.as_int(), &out)) return overflow();
-  return Value(out).with_origin(value.scalar_origin());
+  O3_ASSIGN(const Value out, wide_arithmetic(BinaryOp::kSub, Value(int64_t{0}), value));
+  return out.with_origin(value.scalar_origin());
 }
 
 Result<Value> plus(const Value& value) {
   if (value.is_undefined()) return undefined_error(value);
-  if (value.kind() == Value::Kind::kFloat) return value;
+  if (value.kind() == Value::Kind::kFloat || value.kind() == Value::Kind::kBigInt) return value;
   if (!value.is_integral()) {
     return invalid("bad operand type for unary +: '" + std::string(value.type_name()) + "'");
   }
@@ -320,6 +282,7 @@ Result<Value> plus(const Value& value) {
 Result<bool> equal(RenderState& state, const Value& a, const Value& b) {
   O3_TRY(state.charge(1));
   if (a.is_number() && b.is_number()) return exact(a) == exact(b);
+  if (is_any_number(a) && is_any_number(b)) return wide_order(a, b) == 0;
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
     case Value::Kind::kUndefined:
@@ -357,6 +320,7 @@ Result<std::partial_ordering> order(RenderState& state, const Value& a, const Va
   if (a.is_undefined()) return undefined_error(a);
   if (b.is_undefined()) return undefined_error(b);
   if (a.is_number() && b.is_number()) return exact(a) <=> exact(b);
+  if (is_any_number(a) && is_any_number(b)) return wide_order(a, b);
   if (a.is_string() && b.is_string()) {
     O3_TRY(state.charge(std::min(a.as_string().size(), b.as_string().size()) / 16));
     // UTF-8 sorts as its code points do.

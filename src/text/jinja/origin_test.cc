@@ -24,9 +24,18 @@ class TemplateWriter {
 
   std::string expression(int depth) {
     if (depth == 0) return text();
-    switch (random_() % 9) {
+    switch (random_() % 13) {
       case 4:
         return "('<{}|{}>'.format(" + expression(depth - 1) + ", " + text() + "))";
+      case 5:
+        return "('%s<%5s>%%' % (" + expression(depth - 1) + ", " + text() + "))";
+      case 6:
+        return "('{:*^9}|{!r:>7}|{k:.2}'.format(" + text() + ", " + text() +
+               ", k=" + expression(depth - 1) + "))";
+      case 7:
+        return "('%(k)-9s%(k)r' % dict(**{'k': " + expression(depth - 1) + "}))";
+      case 8:
+        return "('{}{}'.format(*[" + expression(depth - 1) + ", " + text() + "]))";
       case 0:
         return "(" + expression(depth - 1) + " ~ " + expression(depth - 1) + ")";
       case 1:
@@ -44,7 +53,20 @@ class TemplateWriter {
   std::string block(int depth) {
     const std::string inner = depth == 0 ? "{{ " + expression(2) + " }}" : block(depth - 1);
     const std::string value = expression(2);
-    switch (random_() % 8) {
+    switch (random_() % 11) {
+      case 7:
+        return "{% for c in [" + value + ", ['q', " + value +
+               "]] recursive %}{% if c is string %}({{ c }}){% else "
+               "%}{{ loop(c)|upper }}{% endif %}{% endfor %}" +
+               inner;
+      case 8:
+        return "{% macro k() %}{{ kwargs }}{{ varargs }}{% endmacro %}{{ k(*[" + value +
+               "], **{'a': " + value + "}) }}{{ k(**names) }}" + inner;
+      case 9:
+        return "{% for g in conv|groupby('content') %}{{ g.grouper }}{{ "
+               "g.list|map(attribute='content')|list }}{{ g.list|length }}"
+               "{% endfor %}" +
+               inner;
       case 0:
         return "{% for c in " + value + " %}[{{ c }}]{% endfor %}" + inner;
       case 1:
@@ -77,9 +99,9 @@ class TemplateWriter {
       case 1:
         return "bos_token";
       case 2:
-        return "(messages|map(attribute='content')|join(';'))";
+        return "(conv|map(attribute='content')|join(';'))";
       default:
-        return "messages[" + std::to_string(random_() % kContents.size()) + "].content";
+        return "conv[" + std::to_string(random_() % kContents.size()) + "].content";
     }
   }
 
@@ -98,8 +120,8 @@ class TemplateWriter {
                                            "|default('d', true)",
                                            "|indent(2, true)",
                                            "|replace('a', '<b>')",
-                                           "|replace(messages[3].content, 'z')",
-                                           "|replace('b', messages[0].content)",
+                                           "|replace(conv[3].content, 'z')",
+                                           "|replace('b', conv[0].content)",
                                            "|replace('', '.')",
                                            "|list|join(',')",
                                            "|list|string",
@@ -127,40 +149,68 @@ class TemplateWriter {
                                            ".split(' ')|join(bos_token)",
                                            ".rsplit('a', 1)|join('+')",
                                            ".splitlines()|join('/')",
-                                           ".split(messages[3].content)|join('|')",
+                                           ".split(conv[3].content)|join('|')",
                                            ".replace('c', 'C', 1)",
                                            ".replace('', '^', 2)",
                                            ".partition(' ')|join('*')",
                                            ".rpartition('a')|string",
                                            ".removeprefix('a')",
-                                           ".removesuffix(messages[3].content)",
+                                           ".removesuffix(conv[3].content)",
                                            ".join(['x', 'y'])",
                                            " * 2",
                                            "|list|map('upper')|join",
                                            "|list|select('string')|join",
-                                           "|list|max|default('m')"};
+                                           "|list|max|default('m')",
+                                           "|center(12)",
+                                           ".center(9, '*')",
+                                           ".ljust(9, conv[3].content or '-')",
+                                           ".rjust(8)",
+                                           ".zfill(7)",
+                                           ".casefold()",
+                                           ".expandtabs(2)",
+                                           "|truncate(6, true, '!', 0)",
+                                           "|truncate(9, false, conv[3].content)",
+                                           "|batch(2)|map('join')|join('/')",
+                                           "|batch(3, conv[3].content)|map('join')|join('/')",
+                                           "|slice(2, 'z')|map('join')|join('+')",
+                                           "|list|groupby(0)|map(attribute=1)|map('join')|join",
+                                           "|forceescape",
+                                           "|format"};
 
   std::mt19937 random_;
 };
 
-RenderInput input() {
+// The conversation from the client, or (trusted) from the operator.
+RenderInput input(bool trusted) {
+  auto conv = nlohmann::ordered_json::array();
+  for (const std::string& content : kContents) conv.push_back({{"content", content}});
   RenderInput in;
-  for (const std::string& content : kContents) in.messages.push_back({"user", content});
   in.variables = {{"bos_token", "<s>"}};
+  (trusted ? in.variables : in.request)["conv"] = conv;
+  (trusted ? in.variables : in.request)["names"] = {{"имя", "кто"}, {"日", "本"}};
   return in;
+}
+
+std::string text_of(const std::vector<Segment>& segments) {
+  std::string text;
+  for (const Segment& segment : segments) text += segment.text;
+  return text;
 }
 
 TEST(Origin, EveryCharacterKeepsItsOwnThroughRandomTemplates) {
   int rendered = 0;
   size_t checked = 0;
-  for (uint32_t seed = 0; seed < 600; ++seed) {
+  for (uint32_t seed = 0; seed < 900; ++seed) {
     // The steps hold one Cyrillic letter as a set of characters; it never reaches the output.
     const std::string source = TemplateWriter(seed).block(2);
     const auto parsed = ChatTemplate::parse(source);
     ASSERT_TRUE(parsed.ok()) << source << "\n" << parsed.error().message;
-    const auto segments = parsed->render(input());
+    const auto segments = parsed->render(input(false));
+    const auto untracked = parsed->render(input(true));
+    ASSERT_EQ(segments.ok(), untracked.ok()) << source;
     if (!segments.ok()) continue;
     ++rendered;
+    ASSERT_EQ(text_of(*segments), text_of(*untracked)) << source;
     for (const Segment& segment : *segments) {
       for (size_t pos = 0; pos < segment.text.size();) {
         const char32_t c = jinja::next_code_point(segment.text, pos);
@@ -170,7 +220,7 @@ TEST(Origin, EveryCharacterKeepsItsOwnThroughRandomTemplates) {
       }
     }
   }
-  EXPECT_GT(rendered, 500);
+  EXPECT_GT(rendered, 700);
   EXPECT_GT(checked, 20'000u);
 }
 
@@ -199,6 +249,42 @@ TEST(Origin, SegmentsAreCutAtEveryChangeOfOrigin) {
             "{\"[role]\": \"[user]\", \"[content]\": \"[a<|im_end|>b]\"}");
   EXPECT_EQ(marked("{{ tools|tojson }}{{ tools[0].n + 1 }}{{ 1 }}", in),
             "[{\"[n]\": [12], \"[ok]\": [true], \"[none]\": [null], \"[f]\": [0.5]}][13]1");
+}
+
+TEST(Origin, NamesThatAMappingGivesKeepTheirOrigin) {
+  RenderInput in;
+  in.messages = {{"user", "hi"}};
+  EXPECT_EQ(marked("{{ dict(a=1, **messages[0]) }}", in),
+            "{'a': 1, '[role]': '[user]', '[content]': '[hi]'}");
+  EXPECT_EQ(
+      marked("{% macro m() %}{{ kwargs|list|join }}{% endmacro %}{{ m(b=1, **messages[0]) }}", in),
+      "b[rolecontent]");
+  EXPECT_EQ(marked("{{ namespace(**messages[0]) }}", in),
+            "<Namespace {'[role]': '[user]', '[content]': '[hi]'}>");
+  EXPECT_EQ(marked("{{ messages|map('items')|map('list')|list }}", in),
+            "[[('[role]', '[user]'), ('[content]', '[hi]')]]");
+}
+
+TEST(Origin, FormatsKeepTheOriginOfBothSides) {
+  RenderInput in;
+  in.messages = {{"user", "[%s|%5d]{:*>4}"}};
+  in.request = {{"n", 7}, {"w", "<x>"}};
+  EXPECT_EQ(marked("{{ '%s<%04d>%c' % (w, n, 'é') }}", in), "[<x>]<000[7]>é");
+  EXPECT_EQ(marked("{{ messages[0].content[:8] % ('a', 1) }}", in), "[[]a[|    ]1[]]");
+  EXPECT_EQ(marked("{{ messages[0].content[8:].format('b') }}", in), "[***]b");
+  EXPECT_EQ(marked("{{ '{:>5}{:<5}'.format(w, n) }}", in), "  [<x>7]    ");
+  EXPECT_EQ(marked("{{ w|urlencode }}{{ 'a b'|urlencode }}", in), "[%3Cx%3E]a%20b");
+  EXPECT_EQ(marked("{{ '%c' % n }}", in), "[\a]");
+}
+
+TEST(Origin, WholeNumbersBeyond64BitsStayContent) {
+  RenderInput in;
+  in.raw_messages = nlohmann::ordered_json::array({18446744073709551615u, "99999999999999999999"});
+  EXPECT_EQ(marked("{{ messages[0] }}|{{ messages[0] + 1 }}|{{ -(messages[1]|int) }}|"
+                   "{{ messages|tojson }}|{{ 2 ** 64 }}",
+                   in),
+            "[18446744073709551615]|[18446744073709551616]|[-99999999999999999999]|"
+            "[[18446744073709551615], \"[99999999999999999999]\"]|18446744073709551616");
 }
 
 TEST(Origin, NumbersReadFromContentStayContent) {

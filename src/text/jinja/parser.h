@@ -96,6 +96,7 @@ class ExpressionParser {
                         std::vector<std::pair<std::string_view, BinaryOp>> operators);
   Result<ExprPtr> unary(bool with_filters);
   Result<ExprPtr> primary();
+  Result<ExprPtr> integer();
   Result<ExprPtr> name();
   Result<ExprPtr> string();
   Result<ExprPtr> parenthesized();
@@ -106,6 +107,7 @@ class ExpressionParser {
   Result<ExprPtr> dot(ExprPtr base);
   Result<ExprPtr> subscript(ExprPtr base);
   Result<ExprPtr> subscribed(int line, ExprPtr base);
+  Result<ExprPtr> several_subscripts(int line, ExprPtr node);
   Result<ExprPtr> call(ExprPtr base);
   Result<ExprPtr> test(ExprPtr subject);
   Result<void> test_arguments(Arguments& out);

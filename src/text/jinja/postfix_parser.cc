@@ -70,11 +70,28 @@ Result<ExprPtr> ExpressionParser::dot(ExprPtr base) {
 Result<ExprPtr> ExpressionParser::subscript(ExprPtr base) {
   const int line = tokens_->next().line;
   O3_ASSIGN(ExprPtr node, subscribed(line, std::move(base)));
-  if (tokens_->at_op(",")) {
-    return unsupported_at(line, "several values in a subscript are not supported");
-  }
+  if (tokens_->at_op(",")) return several_subscripts(line, std::move(node));
   O3_TRY(tokens_->expect_op("]"));
   return node;
+}
+
+// base[a, b]: one key, a tuple. node is base[a].
+Result<ExprPtr> ExpressionParser::several_subscripts(int line, ExprPtr node) {
+  auto* first = std::get_if<ItemExpr>(&node->node);
+  SequenceExpr key{.flavour = Sequence::Flavour::kTuple, .items = {}};
+  while (first != nullptr && !tokens_->at_op("]")) {
+    O3_TRY(tokens_->expect_op(","));
+    if (tokens_->at_op(":")) break;
+    O3_ASSIGN(ExprPtr item, expression());
+    key.items.push_back(std::move(item));
+  }
+  if (first == nullptr || tokens_->at_op(":")) {
+    return unsupported_at(line, "slices among several values in a subscript are not supported");
+  }
+  tokens_->next();
+  key.items.insert(key.items.begin(), std::move(first->key));
+  O3_ASSIGN(ExprPtr tuple, make_expr(line, std::move(key)));
+  return make_expr(line, ItemExpr{std::move(first->object), std::move(tuple)});
 }
 
 Result<ExprPtr> ExpressionParser::subscribed(int line, ExprPtr base) {

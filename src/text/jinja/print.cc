@@ -108,6 +108,8 @@ Result<void> ReprWriter::write_sequence(const Sequence& sequence) {
     case Sequence::Flavour::kTuple:
       return write_items(sequence.items, "(", sequence.items.size() == 1 ? ",)" : ")");
     case Sequence::Flavour::kRange:
+      // A slice of a range: its items are known, not the bounds that Python would print.
+      if (sequence.label.empty()) return has_no_text("slice of a range");
       put(sequence.label);
       return {};
     case Sequence::Flavour::kDictKeys:
@@ -148,6 +150,10 @@ Result<void> ReprWriter::write(const Value& value) {
       return {};
     case Value::Kind::kInt:
       out_.append(std::to_string(value.as_int()), value.scalar_origin());
+      return {};
+    case Value::Kind::kBigInt:
+      O3_TRY(state_->charge(value.big_digits().size() / 16));
+      out_.append(value.big_digits(), value.scalar_origin());
       return {};
     case Value::Kind::kFloat:
       out_.append(float_repr(value.as_number()), value.scalar_origin());

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "text/jinja/access.h"
+#include "text/jinja/attribute_path.h"
 #include "text/jinja/call.h"
 #include "text/jinja/filters.h"
 #include "text/jinja/operators.h"
@@ -67,42 +68,6 @@ Result<Value> filter_reverse(Call& call) {
   return make_sequence(Flavour::kIterator, {items->items.rbegin(), items->items.rend()});
 }
 
-// "a.b.0" -> item.a.b[0], each part as object[part]; an integer is one index.
-class AttributePath {
- public:
-  static Result<AttributePath> parse(const Value& attribute) {
-    AttributePath path;
-    if (attribute.is_none()) return path;
-    if (!attribute.is_string()) {
-      path.parts_.push_back(attribute);
-      return path;
-    }
-    const TaintedString& text = attribute.as_string();
-    size_t begin = 0;
-    while (true) {
-      const size_t end = std::min(text.text().find('.', begin), text.size());
-      const std::string_view part = text.view().substr(begin, end - begin);
-      const bool digits = !part.empty() && part.size() < 10 &&
-                          part.find_first_not_of("0123456789") == std::string_view::npos;
-      path.parts_.push_back(digits ? Value(static_cast<int64_t>(std::stoi(std::string(part))))
-                                   : Value(text.slice(begin, end)));
-      if (end == text.size()) return path;
-      begin = end + 1;
-    }
-  }
-
-  Result<Value> of(RenderState& state, Value item, const Value* otherwise = nullptr) const {
-    for (const Value& part : parts_) {
-      O3_ASSIGN(item, get_item(state, item, part));
-      if (otherwise != nullptr && !otherwise->is_none() && item.is_undefined()) item = *otherwise;
-    }
-    return item;
-  }
-
- private:
-  std::vector<Value> parts_;
-};
-
 Result<Value> filter_join(Call& call) {
   O3_ASSIGN(const SequencePtr source, iterate(*call.state, call.self));
   std::vector<Value> items = source->items;
@@ -139,7 +104,11 @@ Result<Value> filter_items(Call& call) {
 
 // The rest of a map/select call as a call of its own.
 Call nested_call(const Call& call, size_t used, Value self) {
-  Call inner{.state = call.state, .self = std::move(self), .positional = {}, .named = call.named};
+  Call inner{.state = call.state,
+             .self = std::move(self),
+             .positional = {},
+             .named = call.named,
+             .splatted = call.splatted};
   inner.positional.assign(call.positional.begin() + static_cast<std::ptrdiff_t>(used),
                           call.positional.end());
   return inner;
@@ -224,12 +193,6 @@ Result<std::vector<Value>> selected(const Call& call, bool want, bool by_attribu
 template <bool want, bool by_attribute>
 Result<Value> filter_select(Call& call) {
   return make_iterator(selected(call, want, by_attribute));
-}
-
-Result<Value> folded(RenderState& state, const Value& value, bool case_sensitive) {
-  if (case_sensitive || !value.is_string()) return value;
-  O3_ASSIGN(TaintedString text, map_case(state, value.as_string(), CaseMap::kLower));
-  return Value(std::move(text));
 }
 
 // Sort keys of `items`: by attribute (several at commas), letters' case folded unless asked.

@@ -229,6 +229,9 @@ Result<TaintedString> map_case(RenderState& state, const TaintedString& text, Ca
       case CaseMap::kLower:
         append_lower_at(mapped, view, at);
         break;
+      case CaseMap::kFold:
+        append_folded(mapped, c);
+        break;
       case CaseMap::kSwap:
         append_swapped(mapped, view, at, c);
         break;

@@ -26,7 +26,7 @@ Result<std::vector<Value>> split_lines(RenderState& state, const TaintedString& 
 Result<TaintedString> replace(RenderState& state, const TaintedString& text,
                               const TaintedString& from, const TaintedString& to, int64_t limit);
 
-enum class CaseMap : uint8_t { kUpper, kLower, kTitle, kCapitalize, kSwap };
+enum class CaseMap : uint8_t { kUpper, kLower, kTitle, kCapitalize, kSwap, kFold };
 Result<TaintedString> map_case(RenderState& state, const TaintedString& text, CaseMap map);
 
 // jinja2's title filter: each word's first character in upper case, the others in lower case.

@@ -19,7 +19,10 @@ Result<Value> test_defined(Call& call) {
   return Value(!call.self.is_undefined());
 }
 Result<Value> test_number(Call& call) {
-  return Value(call.self.is_number());
+  return Value(call.self.is_number() || call.self.is_any_int());
+}
+Result<Value> test_integer(Call& call) {
+  return Value(call.self.is_any_int());
 }
 
 Result<Value> test_escaped(Call& call) {
@@ -133,7 +136,7 @@ constexpr auto kTests = std::to_array<Builtin>({
     {"greaterthan", "other", 1, &test_order<false, false>},
     {"gt", "other", 1, &test_order<false, false>},
     {"in", "seq", 1, &test_in},
-    {"integer", "", 0, &test_kind<Value::Kind::kInt>},
+    {"integer", "", 0, &test_integer},
     {"iterable", "", 0, &test_iterable},
     {"le", "other", 1, &test_order<true, true>},
     {"lessthan", "other", 1, &test_order<true, false>},

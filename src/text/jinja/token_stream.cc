@@ -2,6 +2,7 @@
 #include <string>
 
 #include "text/jinja/parser.h"
+#include "text/jinja/unicode.h"
 
 namespace o3::text::jinja {
 namespace {
@@ -24,8 +25,11 @@ std::string describe(const LexToken& token) {
     case TokenKind::kFloat:
       return "a number";
     case TokenKind::kName:
-    case TokenKind::kOperator:
-      return "'" + token.text.substr(0, 40) + "'";
+    case TokenKind::kOperator: {
+      size_t end = 0;  // of what is shown: whole characters
+      while (end < token.text.size() && end < 40) end += utf8_length(token.text[end]);
+      return "'" + token.text.substr(0, end) + "'";
+    }
     case TokenKind::kEnd:
       return "the end of the template";
   }

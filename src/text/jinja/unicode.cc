@@ -144,6 +144,16 @@ bool is_case_ignorable(char32_t c) noexcept {
   return in_ranges(kCaseIgnorable, c);
 }
 
+bool is_alphabetic(char32_t c) noexcept {
+  return in_ranges(kAlphabetic, c);
+}
+bool is_any_digit(char32_t c) noexcept {
+  return decimal_digit(c) >= 0 || in_ranges(kOtherDigits, c);
+}
+bool is_any_numeric(char32_t c) noexcept {
+  return decimal_digit(c) >= 0 || in_ranges(kOtherNumeric, c);
+}
+
 int decimal_digit(char32_t c) noexcept {
   const std::span<const DecimalZero> zeros = kDecimalZeros;
   const auto after = std::upper_bound(zeros.begin(), zeros.end(), c,
@@ -159,6 +169,10 @@ void append_upper(std::string& out, char32_t c) {
 
 void append_title(std::string& out, char32_t c) {
   append_mapped(out, c, kTitleRuns, kTitleSpecial);
+}
+
+void append_folded(std::string& out, char32_t c) {
+  append_mapped(out, c, kLowerRuns, kFoldSpecial);
 }
 
 void append_lower_at(std::string& out, std::string_view text, size_t pos) {

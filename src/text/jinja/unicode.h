@@ -25,12 +25,16 @@ bool is_upper(char32_t c) noexcept;
 bool is_title(char32_t c) noexcept;
 bool is_cased(char32_t c) noexcept;
 bool is_case_ignorable(char32_t c) noexcept;
-int decimal_digit(char32_t c) noexcept;  // 0-9, or -1
+bool is_alphabetic(char32_t c) noexcept;   // str.isalpha of one character
+bool is_any_digit(char32_t c) noexcept;    // str.isdigit: decimal digits, and superscripts and such
+bool is_any_numeric(char32_t c) noexcept;  // str.isnumeric: those, and fractions and such
+int decimal_digit(char32_t c) noexcept;    // 0-9, or -1
 
 // Full case mappings of one character, appended to out (a mapping may be several characters). The
 // final sigma needs its context: see lower_at().
 void append_upper(std::string& out, char32_t c);
 void append_title(std::string& out, char32_t c);
+void append_folded(std::string& out, char32_t c);  // str.casefold
 // Lower case of the code point at text[pos], which may depend on its neighbours.
 void append_lower_at(std::string& out, std::string_view text, size_t pos);
 

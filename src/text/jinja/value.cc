@@ -2,6 +2,7 @@
 #include "text/jinja/value.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "text/jinja/budget.h"
 
@@ -42,6 +43,12 @@ Value Value::undefined(std::string why) {
   return value;
 }
 
+Value Value::big_int(std::string digits) {
+  Value value;
+  value.data_ = std::make_shared<const std::string>(std::move(digits));
+  return value;
+}
+
 Value::Value(TaintedString text) : data_(std::make_shared<const TaintedString>(std::move(text))) {}
 
 Value Value::trusted(std::string_view text) {
@@ -54,6 +61,7 @@ int64_t Value::as_int() const {
 }
 
 double Value::as_number() const {
+  if (kind() == Kind::kBigInt) return std::strtod(big_digits().c_str(), nullptr);
   return kind() == Kind::kFloat ? std::get<double>(data_) : static_cast<double>(as_int());
 }
 
@@ -75,6 +83,7 @@ bool Value::truth() const noexcept {
     case Kind::kFunction:
     case Kind::kMethod:
     case Kind::kObject:
+    case Kind::kBigInt:
       return true;
   }
   return false;
@@ -102,6 +111,7 @@ std::string_view Value::type_name() const {
     case Kind::kBool:
       return "bool";
     case Kind::kInt:
+    case Kind::kBigInt:
       return "int";
     case Kind::kFloat:
       return "float";

@@ -26,6 +26,7 @@ struct Call;
 using StringPtr = std::shared_ptr<const TaintedString>;
 using SequencePtr = std::shared_ptr<const Sequence>;
 using DictPtr = std::shared_ptr<const Dict>;
+using BigIntPtr = std::shared_ptr<const std::string>;
 
 // jinja2's default Undefined: prints as nothing, is false and empty, and fails in operations with
 // this text.
@@ -48,6 +49,7 @@ class Value {
     kFunction,
     kMethod,
     kObject,
+    kBigInt,
   };
 
   Value() : data_(None{}) {}
@@ -63,6 +65,7 @@ class Value {
   explicit Value(const Builtin* function) : data_(function) {}
   explicit Value(std::shared_ptr<const BoundMethod> method) : data_(std::move(method)) {}
   explicit Value(Object* object) : data_(object) {}
+  static Value big_int(std::string digits);     // beyond int64_t; "-" and digits
   static Value trusted(std::string_view text);  // template-owned text
 
   Kind kind() const noexcept { return static_cast<Kind>(data_.index()); }
@@ -72,13 +75,18 @@ class Value {
   bool is_dict() const noexcept { return kind() == Kind::kDict; }
   bool is_sequence() const noexcept { return kind() == Kind::kSequence; }
   bool is_integral() const noexcept { return kind() == Kind::kBool || kind() == Kind::kInt; }
+  bool is_any_int() const noexcept {  // but bool
+    return kind() == Kind::kInt || kind() == Kind::kBigInt;
+  }
+  // What as_number() and arithmetic in 64 bits take; kBigInt goes its own way (wide_int.h).
   bool is_number() const noexcept { return is_integral() || kind() == Kind::kFloat; }
 
   // The caller has looked at kind().
   const std::string& undefined_why() const { return *std::get<Undefined>(data_).why; }
   bool as_bool() const { return std::get<bool>(data_); }
   int64_t as_int() const;    // kBool, kInt
-  double as_number() const;  // kBool, kInt, kFloat
+  double as_number() const;  // kBool, kInt, kFloat; kBigInt rounded
+  const std::string& big_digits() const { return *std::get<BigIntPtr>(data_); }
   const TaintedString& as_string() const { return *std::get<StringPtr>(data_); }
   const StringPtr& string_ptr() const { return std::get<StringPtr>(data_); }
   const Sequence& as_sequence() const { return *std::get<SequencePtr>(data_); }
@@ -112,11 +120,13 @@ class Value {
 
  private:
   std::variant<Undefined, None, bool, int64_t, double, StringPtr, SequencePtr, DictPtr,
-               const Builtin*, std::shared_ptr<const BoundMethod>, Object*>
+               const Builtin*, std::shared_ptr<const BoundMethod>, Object*, BigIntPtr>
       data_;
   Origin origin_ = Origin::kTemplate;
   bool markup_ = false;
 };
+
+inline constexpr std::string_view kGroupLabel = "group";
 
 struct Sequence {
   enum class Flavour : uint8_t {
@@ -130,7 +140,7 @@ struct Sequence {
   };
   Flavour flavour = Flavour::kList;
   std::vector<Value> items;
-  std::string label;              // how a range prints
+  std::string label;              // how a range prints; kGroupLabel: a pair of groupby
   int depth = 1;                  // 1 + deepest item
   std::optional<Error> failure;   // kIterator: what walking it ends in, as Python computes lazily
   mutable bool consumed = false;  // kIterator; such a value lives in one render, on one thread

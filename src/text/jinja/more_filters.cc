@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Filters that chat templates rarely use.
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "text/jinja/attribute_path.h"
+#include "text/jinja/filters.h"
+#include "text/jinja/format.h"
+#include "text/jinja/format_spec.h"
+#include "text/jinja/markup.h"
+#include "text/jinja/operators.h"
+#include "text/jinja/print.h"
+#include "text/jinja/string_ops.h"
+#include "text/jinja/unicode.h"
+
+namespace o3::text::jinja {
+namespace {
+
+using Flavour = Sequence::Flavour;
+
+// A method or attribute, never a member.
+Result<Value> filter_attr(Call& call) {
+  O3_ASSIGN(const StringPtr name, to_string(*call.state, *call.arg(0)));
+  if (call.self.is_undefined()) return undefined_error(call.self);
+  if (call.self.is_dict() && find_method(call.self, name->view()) == nullptr) {
+    return Value::undefined("'dict object' has no attribute '" + name->text() + "'");
+  }
+  return get_attribute(*call.state, call.self, name->view());
+}
+
+// Rows of `count` items.
+Result<std::vector<Value>> batches(const Call& call) {
+  O3_ASSIGN(const SequencePtr items, iterate(*call.state, call.self));
+  O3_ASSIGN(const int64_t count, int_argument(call, 0, 1));
+  std::vector<Value> out;
+  std::vector<Value> row;
+  const auto finish = [&]() -> Result<void> {
+    O3_ASSIGN(Value list, make_sequence(Flavour::kList, std::exchange(row, {})));
+    out.push_back(std::move(list));
+    return {};
+  };
+  for (const Value& item : items->items) {
+    O3_TRY(call.charge(2));
+    if (static_cast<int64_t>(row.size()) == count) O3_TRY(finish());
+    row.push_back(item);
+  }
+  if (row.empty()) return out;
+  if (call.arg(1) != nullptr && !call.arg(1)->is_none()) {
+    const int64_t missing = count - static_cast<int64_t>(row.size());
+    O3_TRY(call.charge(static_cast<uint64_t>(std::max<int64_t>(missing, 0))));
+    for (int64_t i = 0; i < missing; ++i) row.push_back(*call.arg(1));
+  }
+  O3_TRY(finish());
+  return out;
+}
+
+Result<Value> filter_batch(Call& call) {
+  return make_iterator(batches(call));
+}
+
+// `count` columns of nearly the same length.
+Result<std::vector<Value>> columns(const Call& call) {
+  O3_ASSIGN(const SequencePtr source, iterate(*call.state, call.self));
+  O3_ASSIGN(const int64_t count, int_argument(call, 0, 1));
+  if (count == 0) return invalid("integer division or modulo by zero");
+  std::vector<Value> out;
+  const auto size = static_cast<int64_t>(source->items.size());
+  int64_t begin = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const bool longer = i < size % count;
+    const int64_t end = begin + size / count + (longer ? 1 : 0);
+    O3_TRY(call.charge(4 + static_cast<uint64_t>(end - begin)));
+    std::vector<Value> column(source->items.begin() + begin, source->items.begin() + end);
+    if (call.arg(1) != nullptr && !call.arg(1)->is_none() && !longer) {
+      column.push_back(*call.arg(1));
+    }
+    O3_ASSIGN(Value list, make_sequence(Flavour::kList, std::move(column)));
+    out.push_back(std::move(list));
+    begin = end;
+  }
+  return out;
+}
+
+Result<Value> filter_slice(Call& call) {
+  return make_iterator(columns(call));
+}
+
+Result<Value> filter_center(Call& call) {
+  O3_ASSIGN(StringPtr text, to_string(*call.state, call.self));
+  Call inner{.state = call.state, .self = Value(std::move(text)), .positional = {}, .named = {}};
+  inner.positional.push_back(call.arg(0) != nullptr ? *call.arg(0) : Value(int64_t{80}));
+  return invoke(*find_method(inner.self, "center"), inner, "filter");
+}
+
+Result<Value> filter_format(Call& call) {
+  O3_ASSIGN(StringPtr text, to_string(*call.state, call.self));
+  const Value format = Value(std::move(text)).with_markup(call.self.is_markup());
+  if (call.named.empty()) {
+    O3_ASSIGN(const Value tuple, make_sequence(Flavour::kTuple, call.positional));
+    return percent_format(*call.state, format, tuple);
+  }
+  if (!call.positional.empty()) {
+    return invalid("can't handle positional and keyword arguments at the same time");
+  }
+  std::vector<std::pair<Value, Value>> members;
+  for (const auto& [name, value] : call.named) members.emplace_back(call.name_value(name), value);
+  O3_ASSIGN(const Value mapping, make_dict(std::move(members)));
+  return percent_format(*call.state, format, mapping);
+}
+
+Result<Value> filter_forceescape(Call& call) {
+  O3_ASSIGN(const StringPtr text, to_string(*call.state, call.self));
+  O3_ASSIGN(TaintedString html, escape_html(*call.state, *text));
+  return Value(std::move(html)).with_markup();
+}
+
+// [(key, [items]), ...] in the order of the keys; a pair also has .grouper and .list.
+Result<Value> filter_groupby(Call& call) {
+  O3_ASSIGN(const SequencePtr source, iterate(*call.state, call.self));
+  O3_ASSIGN(const AttributePath path, AttributePath::parse(*call.arg(0)));
+  std::vector<Value> names;  // as they are
+  std::vector<Value> keys;   // as they compare
+  for (const Value& item : source->items) {
+    O3_TRY(call.charge(2));
+    O3_ASSIGN(Value name, path.of(*call.state, item, call.arg(1)));
+    O3_ASSIGN(Value key, folded(*call.state, name, flag_argument(call, 2, false)));
+    names.push_back(std::move(name));
+    keys.push_back(std::move(key));
+  }
+  O3_ASSIGN(const std::vector<size_t> order, sorted_order(*call.state, keys, false));
+  std::vector<Value> groups;
+  for (size_t i = 0; i < order.size();) {
+    const size_t first = order[i];
+    std::vector<Value> members;
+    for (; i < order.size(); ++i) {
+      O3_ASSIGN(const bool same, equal(*call.state, keys[first], keys[order[i]]));
+      if (!same) break;
+      members.push_back(source->items[order[i]]);
+    }
+    O3_ASSIGN(Value list, make_sequence(Flavour::kList, std::move(members)));
+    O3_ASSIGN(const Value pair, make_sequence(Flavour::kTuple, {names[first], std::move(list)}));
+    auto group = std::make_shared<Sequence>(pair.as_sequence());
+    group->label = kGroupLabel;
+    groups.emplace_back(SequencePtr(std::move(group)));
+  }
+  return make_sequence(Flavour::kList, std::move(groups));
+}
+
+Result<Value> filter_truncate(Call& call) {
+  if (!call.self.is_string()) return invalid("filter 'truncate' needs a string");
+  O3_ASSIGN(const int64_t length, int_argument(call, 0, 255));
+  O3_ASSIGN(StringPtr end, string_argument(call, 2));
+  if (end == nullptr) end = std::make_shared<const TaintedString>("...", Origin::kTemplate);
+  const bool default_leeway = call.arg(3) == nullptr || call.arg(3)->is_none();
+  int64_t leeway = 5;
+  if (!default_leeway) {
+    O3_ASSIGN(leeway, int_argument(call, 3, 5));
+  }
+  const auto end_length = static_cast<int64_t>(count_code_points(end->view()));
+  if (length < end_length) return invalid("truncate: the length is less than that of the end");
+  if (leeway < 0) return invalid("truncate: the leeway is negative");
+  const TaintedString& text = call.self.as_string();
+  O3_TRY(call.charge(text.copy_cost()));
+  const auto size = static_cast<int64_t>(count_code_points(text.view()));
+  if (size - leeway <= length) return call.self;
+  size_t cut = 0;
+  for (int64_t i = 0; i < length - end_length; ++i) cut += utf8_length(text.text()[cut]);
+  if (!flag_argument(call, 1, false)) {
+    const size_t blank = text.view().substr(0, cut).rfind(' ');
+    if (blank != std::string_view::npos) cut = blank;
+  }
+  TaintedString out = text.slice(0, cut);
+  out.append(*end);
+  return Value(std::move(out));
+}
+
+Result<Value> filter_wordcount(Call& call) {
+  O3_ASSIGN(const StringPtr text, to_string(*call.state, call.self));
+  O3_TRY(call.charge(1 + text->size() / 4));
+  int64_t words = 0;
+  bool inside = false;
+  for (size_t pos = 0; pos < text->size();) {
+    const char32_t c = next_code_point(text->view(), pos);
+    const bool word = c == '_' || is_alphabetic(c) || is_any_numeric(c);
+    words += word && !inside ? 1 : 0;
+    inside = word;
+  }
+  return Value(words);
+}
+
+Result<TaintedString> quoted(RenderState& state, const TaintedString& text, bool in_query) {
+  static constexpr std::string_view kDigits = "0123456789ABCDEF";
+  O3_TRY(state.charge(text.copy_cost() + text.size() / 2));
+  TaintedString out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text.text()[i]);
+    const char c = text.text()[i];
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '_' || c == '.' || c == '-' || c == '~' || (c == '/' && !in_query);
+    if (plain) {
+      out.append_slice(text, i, i + 1);
+    } else if (c == ' ' && in_query) {
+      out.append("+", text.origin_at(i));
+    } else {
+      const char escape[] = {'%', kDigits[byte >> 4], kDigits[byte & 0xF]};
+      out.append({escape, sizeof(escape)}, text.origin_at(i));
+    }
+  }
+  return out;
+}
+
+Result<Value> filter_urlencode(Call& call) {
+  RenderState& state = *call.state;
+  const bool several = call.self.is_dict() || call.self.is_sequence();
+  if (!several) {
+    O3_ASSIGN(const StringPtr text, to_string(state, call.self));
+    O3_ASSIGN(TaintedString out, quoted(state, *text, false));
+    return Value(std::move(out));
+  }
+  O3_ASSIGN(const SequencePtr items, iterate(state, call.self));
+  TaintedString out;
+  for (size_t i = 0; i < items->items.size(); ++i) {
+    Value key = items->items[i];
+    Value value;
+    if (call.self.is_dict()) {
+      value = call.self.as_dict().items[i].second;
+    } else {
+      O3_ASSIGN(const SequencePtr pair, iterate(state, key));
+      if (pair->items.size() != 2) return invalid("urlencode needs pairs");
+      value = pair->items[1];
+      key = pair->items[0];
+    }
+    if (i > 0) out.append("&", Origin::kTemplate);
+    O3_ASSIGN(const StringPtr name, to_string(state, key));
+    O3_ASSIGN(const StringPtr text, to_string(state, value));
+    O3_ASSIGN(const TaintedString left, quoted(state, *name, true));
+    O3_ASSIGN(const TaintedString right, quoted(state, *text, true));
+    out.append(left);
+    out.append("=", Origin::kTemplate);
+    out.append(right);
+  }
+  return Value(std::move(out));
+}
+
+Result<Value> filter_filesizeformat(Call& call) {
+  const Builtin* to_float = find_filter("float");
+  Call inner{.state = call.state, .self = call.self, .positional = {Value()}, .named = {}};
+  O3_ASSIGN(const Value number, invoke(*to_float, inner, "filter"));
+  if (number.is_none()) return invalid("filesizeformat needs a number");
+  const double bytes = number.as_number();
+  const bool binary = flag_argument(call, 0, false);
+  const double base = binary ? 1024 : 1000;
+  std::array<char, 64> buffer{};
+  if (bytes == 1) {
+    std::snprintf(buffer.data(), buffer.size(), "1 Byte");
+  } else if (bytes < base) {
+    std::snprintf(buffer.data(), buffer.size(), "%.0f Bytes", std::trunc(bytes) + 0.0);
+  } else {
+    constexpr std::string_view kPrefixes = "kMGTPEZY";
+    double unit = base * base;
+    size_t i = 0;
+    for (; bytes >= unit && i + 1 < kPrefixes.size(); ++i) unit *= base;
+    const char prefix = binary && i == 0 ? 'K' : kPrefixes[i];
+    std::snprintf(buffer.data(), buffer.size(), "%.1f %c%sB", base * bytes / unit, prefix,
+                  binary ? "i" : "");
+  }
+  return Value(TaintedString(buffer.data(), number.scalar_origin()));
+}
+
+constexpr auto kMoreFilters = std::to_array<Builtin>({
+    {"attr", "name", 1, &filter_attr},
+    {"batch", "linecount fill_with", 1, &filter_batch},
+    {"center", "width", 0, &filter_center},
+    {"filesizeformat", "binary", 0, &filter_filesizeformat},
+    {"forceescape", "", 0, &filter_forceescape},
+    {"format", "*", 0, &filter_format},
+    {"groupby", "attribute default case_sensitive", 1, &filter_groupby},
+    {"slice", "slices fill_with", 1, &filter_slice},
+    {"truncate", "length killwords end leeway", 0, &filter_truncate},
+    {"urlencode", "", 0, &filter_urlencode},
+    {"wordcount", "", 0, &filter_wordcount},
+});
+
+}  // namespace
+
+const Builtin* find_more_filter(std::string_view name) noexcept {
+  return find_in(kMoreFilters, name);
+}
+
+}  // namespace o3::text::jinja
