@@ -21,5 +21,6 @@ void add_run_command(CLI::App& app, Action& action);
 void add_bench_command(CLI::App& app, Action& action);
 void add_eval_command(CLI::App& app, Action& action);
 void add_model_command(CLI::App& app, Action& action);
+void add_text_command(CLI::App& app, Action& action);
 
 }  // namespace o3::app

@@ -14,7 +14,8 @@ namespace o3::app {
 namespace {
 
 constexpr AddCommand kCommands[] = {
-    add_serve_command, add_run_command, add_bench_command, add_eval_command, add_model_command,
+    add_serve_command, add_run_command,   add_bench_command,
+    add_eval_command,  add_model_command, add_text_command,
 };
 
 // Numbers 0 to 2 never belong to anything else: a closed one is opened the wrong way round, so that

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "text/model/bpe_model.h"
+
+#include <utility>
+
+#include "text/model/piece_cache.h"
+#include "text/unicode/utf8.h"
+
+namespace o3::text {
+
+class BpeModel::Encoder final : public PieceEncoder {
+ public:
+  Encoder(const BpeModel& model, size_t bytes)
+      : model_(model), merger_(model.merges_), cache_(bytes) {}
+
+  void encode(std::string_view piece, std::vector<Token>& out) override {
+    const std::span<const Token> known = cache_.find(piece);
+    if (!known.empty()) {
+      out.insert(out.end(), known.begin(), known.end());
+      return;
+    }
+    symbols_.clear();
+    if (model_.options_.ignore_merges) {
+      if (const auto whole = model_.vocabulary_->find_ordinary(piece)) symbols_.push_back(*whole);
+    }
+    if (symbols_.empty()) {
+      model_.symbols_of(piece, symbols_);
+      merger_.merge(symbols_);
+    }
+    cache_.put(piece, symbols_);
+    out.insert(out.end(), symbols_.begin(), symbols_.end());
+  }
+
+ private:
+  const BpeModel& model_;
+  BpeMerger merger_;
+  PieceCache cache_;
+  std::vector<Token> symbols_;
+};
+
+BpeModel::BpeModel(std::shared_ptr<const Vocabulary> vocabulary, MergeTable merges,
+                   const BpeOptions& options)
+    : vocabulary_(std::move(vocabulary)), merges_(std::move(merges)), options_(options) {
+  for (size_t byte = 0; byte < byte_tokens_.size(); ++byte) {
+    const char c = static_cast<char>(byte);
+    byte_tokens_[byte] = vocabulary_->find_ordinary({&c, 1}).value_or(-1);
+  }
+  if (options_.byte_fallback) fallback_ = vocabulary_->byte_tokens();
+}
+
+std::unique_ptr<PieceEncoder> BpeModel::encoder(size_t bytes) const {
+  return std::make_unique<Encoder>(*this, bytes);
+}
+
+// A pending unknown token waits until a character has a token again (and not merely its bytes): so
+// does the reference.
+void BpeModel::symbols_of(std::string_view piece, std::vector<Token>& out) const {
+  if (vocabulary_->form() == TextForm::kByteAlphabet) {
+    for (const char c : piece) {
+      const Token token = byte_tokens_[static_cast<uint8_t>(c)];
+      if (token >= 0) out.push_back(token);
+    }
+    return;
+  }
+  std::optional<Token> pending;
+  while (!piece.empty()) {
+    const size_t bytes =
+        static_cast<uint8_t>(piece[0]) < 0x80 ? 1 : next_utf8_unit(piece).bytes;
+    const std::string_view character = piece.substr(0, bytes);
+    piece.remove_prefix(bytes);
+    const Token token = bytes == 1 ? byte_tokens_[static_cast<uint8_t>(character[0])]
+                                   : vocabulary_->find_ordinary(character).value_or(-1);
+    if (token < 0) {
+      add_missing(character, pending, out);
+      continue;
+    }
+    if (pending) out.push_back(*std::exchange(pending, std::nullopt));
+    out.push_back(token);
+  }
+  if (pending) out.push_back(*pending);
+}
+
+void BpeModel::add_missing(std::string_view character, std::optional<Token>& pending,
+                           std::vector<Token>& out) const {
+  if (!fallback_.empty()) {
+    for (const char c : character) out.push_back(fallback_[static_cast<uint8_t>(c)]);
+    return;
+  }
+  if (pending && !options_.fuse_unknown) out.push_back(*pending);
+  pending = options_.unknown;
+}
+
+void BpeModel::mark_made(std::vector<bool>& mark) const {
+  merges_.for_each_result([&mark](Token token) { mark[static_cast<size_t>(token)] = true; });
+}
+
+}  // namespace o3::text
