@@ -29,7 +29,7 @@ struct TextOptions {
 constexpr size_t kMaxLineBytes = 64u << 20;
 
 // One answer for each line, in order. A line that cannot be handled is answered by an error, and
-// the run goes on.
+// the run goes on. Answers are ASCII: some readers of lines break them at U+2028 too.
 Result<void> for_each_line(const std::function<Result<json>(const json&)>& answer) {
   config::JsonLimits limits;
   limits.bytes = kMaxLineBytes;
@@ -39,7 +39,7 @@ Result<void> for_each_line(const std::function<Result<json>(const json&)>& answe
     const auto parsed = config::read_json(line, limits);
     const auto done = parsed.ok() ? answer(*parsed) : Result<json>(parsed.error());
     const json out = done.ok() ? *done : json{{"error", done.error().message}};
-    const std::string text = out.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    const std::string text = out.dump(-1, ' ', true, json::error_handler_t::replace) + "\n";
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
       return unavailable("standard output cannot be written");
     }

@@ -222,8 +222,8 @@ TEST_F(BpeTokenizerTest, RefusesContradictions) {
     return message(spec);
   };
   EXPECT_EQ(with([](TokenizerSpec&) {}), "accepted");
-  EXPECT_NE(with([](auto& s) { s.model = "llama"; }).find("known: gpt2"), std::string::npos);
-  EXPECT_NE(with([](auto& s) { s.pre = "qwen2"; }).find("known: smollm"), std::string::npos);
+  EXPECT_NE(with([](auto& s) { s.model = "rwkv"; }).find("known: gpt2"), std::string::npos);
+  EXPECT_NE(with([](auto& s) { s.pre = "none"; }).find("known: smollm"), std::string::npos);
   EXPECT_NE(with([](auto& s) { s.kinds.pop_back(); }).find("token types"), std::string::npos);
   EXPECT_NE(with([](auto& s) { s.kinds[9] = 7; }).find("unknown type 7"), std::string::npos);
   EXPECT_NE(with([](auto& s) { s.tokens.clear(); }).find("0 tokens"), std::string::npos);

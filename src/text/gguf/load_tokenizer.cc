@@ -146,6 +146,19 @@ Result<std::unique_ptr<Tokenizer>> load_byte_level(const TokenizerSpec& spec) {
   return finish(std::move(parts));
 }
 
+// Tokens of several spaces are found in the text as SentencePiece sees it, where spaces are written
+// its way, and where its characters stand in the text already.
+void add_space_runs(const Vocabulary& vocabulary, std::vector<AddedToken>& added) {
+  const size_t count = added.size();
+  for (size_t i = 0; i < count; ++i) {
+    if (added[i].special || added[i].text.find(' ') == std::string::npos) continue;
+    AddedToken written = added[i];
+    written.text = vocabulary.bytes(written.token);
+    added[i].normalized = true;
+    added.push_back(std::move(written));
+  }
+}
+
 // SentencePiece's BPE over characters: with merges (Gemma 4) or with scores in their place.
 Result<std::unique_ptr<Tokenizer>> load_characters(const TokenizerSpec& spec) {
   using Kind = Decoder::Step::Kind;
@@ -167,12 +180,7 @@ Result<std::unique_ptr<Tokenizer>> load_characters(const TokenizerSpec& spec) {
   if (spec.add_space_prefix) steps.push_back(prepend_normalizer(space));
   steps.push_back(replace_text_normalizer(" ", space));
   parts.normalizer = normalizer_sequence(std::move(steps));
-  for (AddedToken& token : parts.added) {
-    // They are part of the text as SentencePiece sees it: spaces are written its way by then.
-    if (!token.special && !spec.add_space_prefix) {
-      token.normalized = token.text.find(' ') != std::string::npos;
-    }
-  }
+  if (!spec.add_space_prefix) add_space_runs(*parts.vocabulary, parts.added);
   BpeOptions options;
   options.unknown = spec.unknown;
   options.fuse_unknown = true;

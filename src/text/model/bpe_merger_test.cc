@@ -13,6 +13,18 @@
 namespace o3::text {
 namespace {
 
+Result<Vocabulary> vocabulary_of(const TokenizerSpec& spec) {
+  std::vector<TokenKind> kinds;
+  for (const int32_t kind : spec.kinds) kinds.push_back(static_cast<TokenKind>(kind));
+  return Vocabulary::build(spec.tokens, kinds, TextForm::kByteAlphabet);
+}
+
+Result<MergeTable> table_of(std::span<const std::string_view> merges,
+                            const Vocabulary& vocabulary) {
+  O3_ASSIGN(const std::vector<MergePair> pairs, split_merges(merges));
+  return MergeTable::build(pairs, vocabulary);
+}
+
 // A random chain of merges over the letters a to d, longer and longer pieces.
 SyntheticVocabulary random_vocabulary(std::mt19937& random, int merges) {
   SyntheticVocabulary vocabulary;
@@ -51,9 +63,9 @@ TEST(Bpe, ScanAndHeapEqualTheDefinition) {
   for (int round = 0; round < 60; ++round) {
     const SyntheticVocabulary source = random_vocabulary(random, 5 + round);
     const TokenizerSpec spec = source.spec();
-    const auto vocabulary = Vocabulary::build(spec);
+    const auto vocabulary = vocabulary_of(spec);
     ASSERT_TRUE(vocabulary.ok());
-    const auto merges = MergeTable::build(spec.merges, *vocabulary);
+    const auto merges = table_of(spec.merges, *vocabulary);
     ASSERT_TRUE(merges.ok());
     BpeMerger merger(*merges);
     for (size_t length = 0; length < 130; length += 1 + length / 8) {
@@ -78,8 +90,8 @@ TEST(Bpe, EqualPairsMergeFromTheLeft) {
   SyntheticVocabulary source;
   source.merge("a", "a");
   const TokenizerSpec spec = source.spec();
-  const auto vocabulary = Vocabulary::build(spec);
-  const auto merges = MergeTable::build(spec.merges, *vocabulary);
+  const auto vocabulary = vocabulary_of(spec);
+  const auto merges = table_of(spec.merges, *vocabulary);
   BpeMerger merger(*merges);
   const Token a = source.byte('a');
   const Token aa = source.merged(0);
@@ -94,12 +106,12 @@ TEST(MergeTable, RefusesWhatTheVocabularyDoesNotHold) {
   SyntheticVocabulary source;
   source.merge("a", "b");
   TokenizerSpec spec = source.spec();
-  const auto vocabulary = Vocabulary::build(spec);
+  const auto vocabulary = vocabulary_of(spec);
   ASSERT_TRUE(vocabulary.ok());
   for (const std::string_view bad :
        {"ab", "a c", " a", "a ", " ", "", "a b c", "a\xE2\x82\xAC b"}) {
     const std::vector<std::string_view> merges{"a b", bad};
-    const auto table = MergeTable::build(merges, *vocabulary);
+    const auto table = table_of(merges, *vocabulary);
     ASSERT_FALSE(table.ok()) << bad;
     EXPECT_EQ(table.error().code, Code::kInvalid);
     EXPECT_NE(table.error().message.find("merge 1"), std::string::npos) << table.error().message;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/model/bpe_model.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "text/model/piece_cache.h"
 #include "text/unicode/utf8.h"
+#include "text/white_space.h"
 
 namespace o3::text {
 
@@ -14,6 +16,23 @@ class BpeModel::Encoder final : public PieceEncoder {
       : model_(model), merger_(model.merges_), cache_(bytes) {}
 
   void encode(std::string_view piece, std::vector<Token>& out) override {
+    if (!model_.cut_words_) return encode_word(piece, out);
+    while (!piece.empty()) {
+      const size_t length = word(piece);
+      encode_word(piece.substr(0, length), out);
+      piece.remove_prefix(length);
+    }
+  }
+
+ private:
+  // Length of the first word: up to a space, its own spaces at the front aside.
+  static size_t word(std::string_view text) noexcept {
+    size_t at = 0;
+    while (text.substr(at).starts_with(kMetaspace)) at += kMetaspace.size();
+    return std::min(text.find(kMetaspace, at), text.size());
+  }
+
+  void encode_word(std::string_view piece, std::vector<Token>& out) {
     const std::span<const Token> known = cache_.find(piece);
     if (!known.empty()) {
       out.insert(out.end(), known.begin(), known.end());
@@ -31,7 +50,6 @@ class BpeModel::Encoder final : public PieceEncoder {
     out.insert(out.end(), symbols_.begin(), symbols_.end());
   }
 
- private:
   const BpeModel& model_;
   BpeMerger merger_;
   PieceCache cache_;
@@ -46,6 +64,20 @@ BpeModel::BpeModel(std::shared_ptr<const Vocabulary> vocabulary, MergeTable merg
     byte_tokens_[byte] = vocabulary_->find_ordinary({&c, 1}).value_or(-1);
   }
   if (options_.byte_fallback) fallback_ = vocabulary_->byte_tokens();
+  cut_words_ = words_stand_alone();
+}
+
+bool BpeModel::words_stand_alone() const {
+  const bool characters = vocabulary_->form() == TextForm::kPlain && !options_.ignore_merges;
+  if (!characters || !vocabulary_->find_ordinary(kMetaspace)) return false;
+  for (Token token = 0; token < vocabulary_->size(); ++token) {
+    std::string_view text = vocabulary_->bytes(token);
+    while (text.starts_with(kMetaspace)) text.remove_prefix(kMetaspace.size());
+    const TokenKind kind = vocabulary_->kind(token);
+    const bool made = kind == TokenKind::kNormal || kind == TokenKind::kUserDefined;
+    if (made && text.find(kMetaspace) != std::string_view::npos) return false;
+  }
+  return true;
 }
 
 std::unique_ptr<PieceEncoder> BpeModel::encoder(size_t bytes) const {
