@@ -140,8 +140,7 @@ void add_text_command(CLI::App& app, Action& action) {
   add(*text, "encode", R"(Lines {"text"} to {"ids"}; adds no BOS or EOS)", options, action, &encode)
       ->add_flag("--plain", options->plain, "Texts of special tokens are plain text");
   add(*text, "decode", R"(Lines {"ids"} to {"text"})", options, action, &decode)
-      ->add_flag("--stream", options->stream,
-                 R"(To {"pieces", "flush"}: one piece for each id)");
+      ->add_flag("--stream", options->stream, R"(To {"pieces", "flush"}: one piece for each id)");
 }
 
 }  // namespace o3::app

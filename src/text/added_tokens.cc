@@ -78,8 +78,7 @@ AddedTokens::Hit AddedTokens::longest(std::string_view text, size_t at,
 }
 
 std::optional<AddedTokens::Match> AddedTokens::find(std::string_view text, size_t from,
-                                                    const Trust& trust,
-                                                    bool plain_specials) const {
+                                                    const Trust& trust, bool plain_specials) const {
   for (size_t at = from; at < text.size();) {
     if (!begins_[static_cast<uint8_t>(text[at])]) {
       ++at;
@@ -91,9 +90,8 @@ std::optional<AddedTokens::Match> AddedTokens::find(std::string_view text, size_
       continue;
     }
     size_t end = at + hit.bytes;
-    const bool inside_word =
-        hit.token->single_word &&
-        (ends_with_word(text.substr(0, at)) || starts_with_word(text.substr(end)));
+    const bool inside_word = hit.token->single_word && (ends_with_word(text.substr(0, at)) ||
+                                                        starts_with_word(text.substr(end)));
     if (inside_word || (plain_specials && hit.token->special)) {
       at = end;
       continue;

@@ -109,8 +109,8 @@ Result<Decoder> Decoder::build(std::vector<Step> steps) {
   Decoder out;
   bool fused = false;
   for (Step& step : steps) {
-    const bool any = step.kind == Kind::kReplace || step.kind == Kind::kStrip ||
-                     step.kind == Kind::kFuse;
+    const bool any =
+        step.kind == Kind::kReplace || step.kind == Kind::kStrip || step.kind == Kind::kFuse;
     if (fused && !any) {
       return unsupported("a decoder behind Fuse or ByteLevel other than Strip and Replace");
     }

@@ -60,6 +60,8 @@ PipelineTokenizer::PipelineTokenizer(TokenizerParts parts) : parts_(std::move(pa
     if (token.normalized && parts_.normalizer != nullptr) {
       MarkedText text{token.text, {}};
       parts_.normalizer->apply(text);
+      // Of the entries of one token only the one that has its text names it.
+      if (token.text == parts_.vocabulary->bytes(token.token)) renamed_[token.token] = text.text;
       token.text = std::move(text.text);
       if (token.text.empty()) continue;
     }
@@ -68,15 +70,15 @@ PipelineTokenizer::PipelineTokenizer(TokenizerParts parts) : parts_(std::move(pa
   parts_.added.clear();
   raw_ = AddedTokens(std::move(raw));
   normalized_ = AddedTokens(std::move(normalized));
-  const bool bytes_are_pieces =
-      parts_.decoder.is_byte_level() && parts_.vocabulary->form() == TextForm::kByteAlphabet;
+  const bool bytes_are_pieces = parts_.decoder.is_byte_level() && renamed_.empty() &&
+                                parts_.vocabulary->form() == TextForm::kByteAlphabet;
   if (!bytes_are_pieces) decode_pieces();
 }
 
 void PipelineTokenizer::decode_pieces() {
   piece_starts_.push_back(0);
   for (Token token = 0; token < parts_.vocabulary->size(); ++token) {
-    pieces_ += parts_.decoder.piece(parts_.vocabulary->bytes(token), false);
+    pieces_ += decoded(token, false);
     piece_starts_.push_back(static_cast<uint32_t>(pieces_.size()));
   }
 }
@@ -125,11 +127,12 @@ void PipelineTokenizer::encode_section(size_t begin, size_t end, Run& run) const
   const std::string_view section = run.source.text.substr(begin, end - begin);
   const Trust& trust = run.source.trust;
   const bool same = parts_.normalizer == nullptr || parts_.normalizer->keeps(section);
+  const bool at_origin = begin == 0 && (same || begins_origin(section));
   if (normalized_.empty() || trust.everything() || trust.nothing()) {
-    if (same) return encode_normalized(section, trust, begin == 0, run);
+    if (same) return encode_normalized(section, trust, at_origin, run);
     MarkedText text{std::string(section), {}};
     parts_.normalizer->apply(text);
-    return encode_normalized(text.text, trust, begin == 0, run);
+    return encode_normalized(text.text, trust, at_origin, run);
   }
   MarkedText text{std::string(section), std::string(section.size(), '\0')};
   for (const Trust::Range& range : trust.ranges()) {
@@ -142,11 +145,11 @@ void PipelineTokenizer::encode_section(size_t begin, size_t end, Run& run) const
   for (size_t at = 0; at < text.marks.size(); ++at) {
     if (text.marks[at] != 0) after.add(at, at + 1);
   }
-  encode_normalized(text.text, after, begin == 0, run);
+  encode_normalized(text.text, after, at_origin, run);
 }
 
-void PipelineTokenizer::encode_normalized(std::string_view text, const Trust& trust,
-                                          bool at_origin, Run& run) const {
+void PipelineTokenizer::encode_normalized(std::string_view text, const Trust& trust, bool at_origin,
+                                          Run& run) const {
   size_t done = 0;
   while (!normalized_.empty()) {
     const auto match = normalized_.find(text, done, trust, run.plain_specials);
@@ -177,6 +180,25 @@ void PipelineTokenizer::encode_plain(std::string_view text, bool at_origin, Run&
   }
 }
 
+// The first character of the normalized text comes from the first one of the section. (All but that
+// one are marked; a character made of several is marked if all of them were.)
+bool PipelineTokenizer::begins_origin(std::string_view section) const {
+  if (parts_.pre_tokenizer == nullptr || !parts_.pre_tokenizer->asks_origin()) return true;
+  MarkedText text{std::string(section), std::string(section.size(), '\1')};
+  std::fill_n(text.marks.begin(), next_utf8_unit(section).bytes, '\0');
+  parts_.normalizer->apply(text);
+  return !text.marks.empty() && text.marks[0] == 0;
+}
+
+std::string PipelineTokenizer::decoded(Token token, bool first) const {
+  const auto renamed = renamed_.find(token);
+  if (renamed != renamed_.end()) return parts_.decoder.piece(renamed->second, first);
+  const bool done =
+      parts_.decoder.is_byte_level() && parts_.vocabulary->form() == TextForm::kByteAlphabet;
+  if (done) return std::string(parts_.vocabulary->bytes(token));
+  return parts_.decoder.piece(parts_.vocabulary->written(token), first);
+}
+
 bool PipelineTokenizer::hidden(Token token, bool show_control) const noexcept {
   const TokenKind kind = parts_.vocabulary->kind(token);
   return !show_control && (kind == TokenKind::kControl || kind == TokenKind::kUnknown);
@@ -196,7 +218,7 @@ std::string PipelineTokenizer::join(std::span<const Token> tokens, bool show_con
   for (const Token token : tokens) {
     if (!parts_.vocabulary->contains(token) || hidden(token, show_control)) continue;
     if (first) {
-      out += parts_.decoder.piece(parts_.vocabulary->bytes(token), true);
+      out += decoded(token, true);
     } else {
       out += bytes(token, show_control);
     }

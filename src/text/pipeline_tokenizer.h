@@ -4,6 +4,7 @@
 // normalized text), pre-tokenizer, model.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -62,6 +63,8 @@ class PipelineTokenizer final : public Tokenizer {
   void encode_section(size_t begin, size_t end, Run& run) const;
   void encode_normalized(std::string_view text, const Trust& trust, bool at_origin, Run& run) const;
   void encode_plain(std::string_view text, bool at_origin, Run& run) const;
+  bool begins_origin(std::string_view section) const;
+  std::string decoded(Token token, bool first) const;
   bool hidden(Token token, bool show_control) const noexcept;
   void decode_pieces();
 
@@ -69,6 +72,9 @@ class PipelineTokenizer final : public Tokenizer {
   AddedTokens raw_;         // matched in the text as it is
   AddedTokens normalized_;  // matched in normalized text
   std::vector<bool> control_;
+  // What normalization makes of the texts of added tokens that are matched behind it: the reference
+  // decodes them so.
+  std::map<Token, std::string> renamed_;
   // What the decoder makes of each token; empty: the vocabulary's bytes are that.
   std::string pieces_;
   std::vector<uint32_t> piece_starts_;

@@ -39,8 +39,8 @@ struct TokenizerSpec {
   std::optional<Token> eos;
   std::optional<Token> unknown;
   bool add_bos = false;
-  bool add_space_prefix = true;             // "llama", "t5"
-  std::span<const std::byte> charsmap;      // "t5": precompiled normalization rules
+  bool add_space_prefix = true;         // "llama", "t5"
+  std::span<const std::byte> charsmap;  // "t5": precompiled normalization rules
 };
 
 // kUnsupported lists the known models or pre-tokenisers; kInvalid says what contradicts what.

@@ -22,6 +22,7 @@ import subprocess
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 import tokenizer_smollm2 as smollm2
+import tokenizer_strings
 
 
 def o3(program, command, tokenizer, lines, *flags):
@@ -37,7 +38,7 @@ def texts_for(reference, count, seed):
     added = [t.content for t in reference.get_added_tokens_decoder().values()]
     rng = random.Random(seed)
     rng.shuffle(added)
-    return list(smollm2.strings(rng, [t for t in added if len(t) > 1][:400], count))
+    return list(tokenizer_strings.strings(rng, [t for t in added if len(t) > 1][:400], count))
 
 
 def compare(name, program, path, reference, texts):

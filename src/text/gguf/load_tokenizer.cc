@@ -19,7 +19,7 @@
 namespace o3::text {
 namespace {
 
-constexpr size_t kMaxAddedBytes = 1024;  // bounds the work per character of matching their texts
+constexpr size_t kMaxAddedBytes = 1024;   // bounds the work per character of matching their texts
 constexpr size_t kMaxWalkedBytes = 4096;  // of a token that is met byte by byte
 constexpr const char* kKindsKey = "tokenizer.ggml.token_type";
 
@@ -51,9 +51,9 @@ Result<std::vector<TokenKind>> kinds_of(const TokenizerSpec& spec) {
     const int32_t kind = spec.kinds[i];
     if (kind < static_cast<int32_t>(TokenKind::kNormal) ||
         kind > static_cast<int32_t>(TokenKind::kByte)) {
-      return invalid(token_text(i) + " has the unknown type " + std::to_string(kind) +
-                         "; 1 to 6 are known",
-                     kKindsKey);
+      return invalid(
+          token_text(i) + " has the unknown type " + std::to_string(kind) + "; 1 to 6 are known",
+          kKindsKey);
     }
     kinds[i] = static_cast<TokenKind>(kind);
   }
@@ -227,8 +227,7 @@ Result<std::unique_ptr<Tokenizer>> load_word_piece(const TokenizerSpec& spec) {
   WordPieceOptions options;
   options.unknown = *spec.unknown;
   parts.model = std::make_unique<WordPieceModel>(*parts.vocabulary, options);
-  O3_ASSIGN(parts.decoder,
-            decoder({{Decoder::Step::Kind::kWordPiece, "##", {}, 0, 0, true}}));
+  O3_ASSIGN(parts.decoder, decoder({{Decoder::Step::Kind::kWordPiece, "##", {}, 0, 0, true}}));
   return finish(std::move(parts));
 }
 
@@ -236,9 +235,9 @@ struct ModelRow {
   std::string_view name;
   Result<std::unique_ptr<Tokenizer>> (*load)(const TokenizerSpec& spec);
 };
-constexpr std::array kModels{ModelRow{"gpt2", &load_byte_level}, ModelRow{"llama", &load_characters},
-                             ModelRow{"gemma4", &load_characters},
-                             ModelRow{"bert", &load_word_piece}};
+constexpr std::array kModels{
+    ModelRow{"gpt2", &load_byte_level}, ModelRow{"llama", &load_characters},
+    ModelRow{"gemma4", &load_characters}, ModelRow{"bert", &load_word_piece}};
 
 }  // namespace
 

@@ -32,8 +32,8 @@ class JsonValue {
   std::optional<int64_t> integer() const noexcept;  // written without fraction and exponent
   std::optional<std::string_view> string() const noexcept;
 
-  size_t size() const noexcept;         // of an array or object
-  std::string_view key() const noexcept;  // of a member of an object
+  size_t size() const noexcept;                                        // of an array or object
+  std::string_view key() const noexcept;                               // of a member of an object
   std::optional<JsonValue> find(std::string_view key) const noexcept;  // the first such member
 
   // Elements or members in order.

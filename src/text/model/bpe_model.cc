@@ -96,8 +96,7 @@ void BpeModel::symbols_of(std::string_view piece, std::vector<Token>& out) const
   }
   std::optional<Token> pending;
   while (!piece.empty()) {
-    const size_t bytes =
-        static_cast<uint8_t>(piece[0]) < 0x80 ? 1 : next_utf8_unit(piece).bytes;
+    const size_t bytes = static_cast<uint8_t>(piece[0]) < 0x80 ? 1 : next_utf8_unit(piece).bytes;
     const std::string_view character = piece.substr(0, bytes);
     piece.remove_prefix(bytes);
     const Token token = bytes == 1 ? byte_tokens_[static_cast<uint8_t>(character[0])]

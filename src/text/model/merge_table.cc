@@ -96,8 +96,8 @@ Result<MergeTable> MergeTable::from_scores(std::span<const float> scores,
       if (!left || vocabulary.kind(*left) != TokenKind::kNormal) continue;
       const auto right = vocabulary.find_ordinary(text.substr(cuts[i]));
       if (!right || vocabulary.kind(*right) != TokenKind::kNormal) continue;
-      found.push_back({*left, *right, token, static_cast<uint16_t>(i),
-                       static_cast<uint16_t>(cuts.size() - i)});
+      found.push_back(
+          {*left, *right, token, static_cast<uint16_t>(i), static_cast<uint16_t>(cuts.size() - i)});
     }
     if (found.size() > kMaxMerges) return too_many(found.size());
   }

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "text/byte_alphabet.h"
+#include "text/unicode/utf8.h"
 
 namespace o3::text {
 namespace {
@@ -56,6 +57,14 @@ Result<void> Vocabulary::fill(std::span<const std::string_view> texts) {
     starts_.push_back(static_cast<uint32_t>(arena_.size()));
   }
   return {};
+}
+
+std::string Vocabulary::written(Token token) const {
+  const std::string_view text = bytes(token);
+  if (form_ == TextForm::kPlain || !ordinary_[static_cast<size_t>(token)]) return std::string(text);
+  std::string out;
+  for (const char c : text) append_utf8(alphabet_character(static_cast<uint8_t>(c)), out);
+  return out;
 }
 
 size_t Vocabulary::slot_of(std::string_view wanted, uint32_t hash) const noexcept {

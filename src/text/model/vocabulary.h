@@ -39,6 +39,9 @@ class Vocabulary {
     return std::string_view(arena_).substr(starts_[index], starts_[index + 1] - starts_[index]);
   }
 
+  // As the file has it.
+  std::string written(Token token) const;
+
   // A normal token before any other of the same bytes.
   std::optional<Token> find(std::string_view bytes) const noexcept;
   // Tokens that a model may make of text: normal and user-defined ones, and of a byte-level

@@ -185,7 +185,7 @@ class ReplaceText final : public Normalizer {
 };
 
 constexpr std::pair<char32_t, char32_t> kIdeographs[] = {
-    {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},   {0x20000, 0x2A6DF},
+    {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xF900, 0xFAFF},  {0x20000, 0x2A6DF},
     {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF}, {0x2F800, 0x2FA1F}};
 
 bool is_ideograph(char32_t code) noexcept {
@@ -215,9 +215,8 @@ NormalizerPtr replace_text_normalizer(std::string pattern, std::string content) 
   return std::make_unique<ReplaceText>(std::move(pattern), std::move(content));
 }
 NormalizerPtr lowercase_normalizer() {
-  return per_char([](char32_t code, std::string_view, std::string& out) {
-    append_reference_lower(code, out);
-  });
+  return per_char(
+      [](char32_t code, std::string_view, std::string& out) { append_reference_lower(code, out); });
 }
 NormalizerPtr strip_accents_normalizer() {
   return per_char([](char32_t code, std::string_view bytes, std::string& out) {

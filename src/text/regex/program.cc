@@ -39,7 +39,8 @@ class Compiler {
     return static_cast<uint32_t>(program_.sets.size() - 1);
   }
   Result<uint32_t> add(RegexOp op) {
-    if (program_.ops.size() >= kMaxOps || program_.sets.size() > kMaxSets) return unsupported("regular expression: too large");
+    if (program_.ops.size() >= kMaxOps || program_.sets.size() > kMaxSets)
+      return unsupported("regular expression: too large");
     program_.ops.push_back(op);
     return static_cast<uint32_t>(program_.ops.size() - 1);
   }
@@ -115,7 +116,8 @@ class Compiler {
       fine = after.nodes[i] != UINT32_MAX && differs(after.nodes[i], node.set, more);
     }
     if (fine) return {};
-    return unsupported("regular expression: a possessive quantifier that is more than a greedy one");
+    return unsupported(
+        "regular expression: a possessive quantifier that is more than a greedy one");
   }
 
   // Nothing that `index` begins with is in `set`; `empty`: it may match nothing.

@@ -49,10 +49,12 @@ TEST(Regex, LookAheadOfOneCharacter) {
 }
 
 TEST(Regex, ClassesAndProperties) {
-  EXPECT_EQ(matches("\\p{Lu}\\p{Ll}+", "\xC3\x89t\xC3\xA9 Abc"), (Texts{"\xC3\x89t\xC3\xA9", "Abc"}));
+  EXPECT_EQ(matches("\\p{Lu}\\p{Ll}+", "\xC3\x89t\xC3\xA9 Abc"),
+            (Texts{"\xC3\x89t\xC3\xA9", "Abc"}));
   EXPECT_EQ(matches("[^\\s\\p{L}\\p{N}]+", "a?! 1-"), (Texts{"?!", "-"}));
   EXPECT_EQ(matches("[a\\-\\]]+", "x-]a"), Texts{"-]a"});
-  EXPECT_EQ(matches("[\xE4\xB8\x80-\xE9\xBE\xA5]+", "a\xE4\xB8\xAD\xE6\x96\x87z"), Texts{"\xE4\xB8\xAD\xE6\x96\x87"});
+  EXPECT_EQ(matches("[\xE4\xB8\x80-\xE9\xBE\xA5]+", "a\xE4\xB8\xAD\xE6\x96\x87z"),
+            Texts{"\xE4\xB8\xAD\xE6\x96\x87"});
   EXPECT_EQ(matches("\\x{41}.", "A\nAb"), Texts{"Ab"});
 }
 

@@ -105,11 +105,11 @@ Result<CharSet> parse_escape(PatternCursor& cursor) {
     default:
       break;
   }
-  const bool word = (code >= 'a' && code <= 'z') || (code >= 'A' && code <= 'Z') ||
-                    (code >= '0' && code <= '9');
+  const bool word =
+      (code >= 'a' && code <= 'z') || (code >= 'A' && code <= 'Z') || (code >= '0' && code <= '9');
   if (word) {
-    return at_position(cursor, std::string("the escape \\") + static_cast<char>(code) +
-                                   " is not supported");
+    return at_position(
+        cursor, std::string("the escape \\") + static_cast<char>(code) + " is not supported");
   }
   return one(code);
 }
@@ -134,8 +134,8 @@ Result<CharSet> parse_bracket(PatternCursor& cursor) {
     } else {
       item = one(cursor.next_code());
     }
-    const bool single = item.ranges().size() == 1 &&
-                        item.ranges()[0].first == item.ranges()[0].second;
+    const bool single =
+        item.ranges().size() == 1 && item.ranges()[0].first == item.ranges()[0].second;
     if (range) {
       if (!single || item.ranges()[0].first < low) return at_position(cursor, "a malformed range");
       set.add(low, item.ranges()[0].first);

@@ -16,12 +16,12 @@ inline constexpr uint32_t kUnbounded = UINT32_MAX;
 struct RegexNode {
   enum class Kind : uint8_t { kEmpty, kSet, kLook, kConcat, kAlternate, kRepeat };
   Kind kind = Kind::kEmpty;
-  CharSet set;                 // kSet, kLook
-  bool at_end = false;         // kLook: holds at the end of the text too
-  uint32_t min = 0;            // kRepeat
-  uint32_t max = 0;            // kRepeat: kUnbounded
-  bool greedy = true;          // kRepeat
-  bool possessive = false;     // kRepeat: never gives back
+  CharSet set;              // kSet, kLook
+  bool at_end = false;      // kLook: holds at the end of the text too
+  uint32_t min = 0;         // kRepeat
+  uint32_t max = 0;         // kRepeat: kUnbounded
+  bool greedy = true;       // kRepeat
+  bool possessive = false;  // kRepeat: never gives back
   std::vector<uint32_t> children;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/split/pre_tokenizer.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -15,6 +16,10 @@ class Sequence final : public PreTokenizer {
   explicit Sequence(std::vector<PreTokenizerPtr> steps) : steps_(std::move(steps)) {}
   void apply(Pieces& pieces) const override {
     for (const PreTokenizerPtr& step : steps_) step->apply(pieces);
+  }
+  bool asks_origin() const override {
+    return std::any_of(steps_.begin(), steps_.end(),
+                       [](const PreTokenizerPtr& step) { return step->asks_origin(); });
   }
 
  private:
@@ -142,6 +147,8 @@ class Metaspace final : public PreTokenizer {
  public:
   Metaspace(std::string replacement, Prepend prepend, bool split)
       : replacement_(std::move(replacement)), prepend_(prepend), split_(split) {}
+
+  bool asks_origin() const override { return prepend_ == Prepend::kFirst; }
 
   void apply(Pieces& pieces) const override {
     Rewriter out(pieces);

@@ -21,7 +21,7 @@ struct Pieces {
   };
   std::string_view text;  // below 4 GiB
   std::vector<Range> ranges;
-  std::string owned;       // what `text` views once a step has changed it
+  std::string owned;  // what `text` views once a step has changed it
   std::vector<Range> scratch;
   bool at_origin = false;  // the text begins where the whole input does
   bool mapped = false;     // written in the byte alphabet
@@ -35,6 +35,8 @@ class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
   virtual void apply(Pieces& pieces) const = 0;
+  // Reads Pieces::at_origin.
+  virtual bool asks_origin() const { return false; }
 };
 using PreTokenizerPtr = std::unique_ptr<PreTokenizer>;
 

@@ -92,9 +92,8 @@ void reorder(std::vector<MarkedChar>& chars) {
       ++at;
       continue;
     }
-    const auto end = std::find_if(at, chars.end(), [](const MarkedChar& c) {
-      return c.combining_class == 0;
-    });
+    const auto end =
+        std::find_if(at, chars.end(), [](const MarkedChar& c) { return c.combining_class == 0; });
     std::stable_sort(at, end, less);
     at = end;
   }
@@ -107,13 +106,13 @@ char32_t composed(char32_t first, char32_t second) noexcept {  // 0: they do not
   const bool open = first >= kS && first < kS + kLs * kVs * kTs && (first - kS) % kTs == 0;
   if (open && second > kT && second < kT + kTs) return first + (second - kT);
   const Composition wanted{first, second, 0};
-  const auto* found = std::lower_bound(
-      std::begin(kCompositions), std::end(kCompositions), wanted,
-      [](const Composition& a, const Composition& b) {
-        return a.first != b.first ? a.first < b.first : a.second < b.second;
-      });
-  const bool same = found != std::end(kCompositions) && found->first == first &&
-                    found->second == second;
+  const auto* found =
+      std::lower_bound(std::begin(kCompositions), std::end(kCompositions), wanted,
+                       [](const Composition& a, const Composition& b) {
+                         return a.first != b.first ? a.first < b.first : a.second < b.second;
+                       });
+  const bool same =
+      found != std::end(kCompositions) && found->first == first && found->second == second;
   return same ? found->composed : 0;
 }
 
@@ -126,8 +125,8 @@ void compose(std::vector<MarkedChar>& chars) {
   for (size_t i = 0; i < chars.size(); ++i) {
     const MarkedChar c = chars[i];
     const bool adjacent = starter != kNone && starter + 1 == kept;
-    const bool blocked = !adjacent && kept > 0 &&
-                         chars[kept - 1].combining_class >= c.combining_class;
+    const bool blocked =
+        !adjacent && kept > 0 && chars[kept - 1].combining_class >= c.combining_class;
     if (starter != kNone && !blocked) {
       if (const char32_t joined = composed(chars[starter].code, c.code); joined != 0) {
         chars[starter].code = joined;

@@ -11,10 +11,10 @@ namespace {
 constexpr uint32_t bit(Category c) {
   return 1u << static_cast<uint32_t>(c);
 }
-constexpr uint32_t kWordCategories =
-    bit(Category::kLl) | bit(Category::kLm) | bit(Category::kLo) | bit(Category::kLt) |
-    bit(Category::kLu) | bit(Category::kMc) | bit(Category::kMe) | bit(Category::kMn) |
-    bit(Category::kNd) | bit(Category::kNl) | bit(Category::kPc);
+constexpr uint32_t kWordCategories = bit(Category::kLl) | bit(Category::kLm) | bit(Category::kLo) |
+                                     bit(Category::kLt) | bit(Category::kLu) | bit(Category::kMc) |
+                                     bit(Category::kMe) | bit(Category::kMn) | bit(Category::kNd) |
+                                     bit(Category::kNl) | bit(Category::kPc);
 
 // Symbols with the property Alphabetic: circled, squared and negative letters.
 constexpr std::pair<char32_t, char32_t> kAlphabeticSymbols[] = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Characters of words (\w), Unicode 16.0: Alphabetic, marks, decimal digits, connector punctuation
-// (UTS #18, annex C, without the join controls, as the regular expressions of `tokenizers` have it).
+// (UTS #18, annex C, without the join controls, as the regular expressions of `tokenizers` have
+// it).
 #pragma once
 
 #include <utility>
