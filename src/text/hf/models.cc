@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/hf/models.h"
 
-#include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "text/hf/fields.h"
@@ -183,12 +184,19 @@ void ModelTokens::set(Token token, std::string_view text, TokenKind kind) {
   kinds[index] = kind;
 }
 
-Token ModelTokens::find(std::string_view text, Token likely) const noexcept {
-  if (at(likely) && texts[static_cast<size_t>(likely)] == text) return likely;
+// One pass over the vocabulary, which is much longer than the list.
+std::vector<Token> ModelTokens::find(std::span<const std::string_view> wanted) const {
+  std::unordered_map<std::string_view, Token> found;
+  for (const std::string_view text : wanted) found.emplace(text, -1);
   for (size_t i = 0; i < texts.size(); ++i) {
-    if (texts[i] == text && kinds[i] != TokenKind::kAbsent) return static_cast<Token>(i);
+    if (kinds[i] == TokenKind::kAbsent) continue;
+    const auto entry = found.find(texts[i]);
+    if (entry != found.end() && entry->second < 0) entry->second = static_cast<Token>(i);
   }
-  return -1;
+  std::vector<Token> out;
+  out.reserve(wanted.size());
+  for (const std::string_view text : wanted) out.push_back(found.at(text));
+  return out;
 }
 
 Result<ModelTokens> read_model_tokens(const JsonValue& model) {
@@ -205,7 +213,8 @@ Result<ModelTokens> read_model_tokens(const JsonValue& model) {
   }
   const auto unknown = model.find("unk_token");
   if (unknown && unknown->string()) {
-    const Token token = tokens.find(*unknown->string(), 0);
+    const std::array<std::string_view, 1> wanted = {*unknown->string()};
+    const Token token = tokens.find(wanted)[0];
     if (token >= 0) tokens.kinds[static_cast<size_t>(token)] = TokenKind::kUnknown;
   }
   return tokens;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -28,8 +29,8 @@ struct ModelTokens {
     return index < kinds.size() && kinds[index] != TokenKind::kAbsent;
   }
   void set(Token token, std::string_view text, TokenKind kind);
-  // The token of a text, -1 if none. Looks at `likely` first.
-  Token find(std::string_view text, Token likely) const noexcept;
+  // The token of each text, -1 if none.
+  std::vector<Token> find(std::span<const std::string_view> wanted) const;
 };
 
 Result<ModelTokens> read_model_tokens(const JsonValue& model);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/hf/tokenizer_json.h"
 
+#include <algorithm>
+#include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -41,15 +44,26 @@ class AddedIds {
  public:
   explicit AddedIds(ModelTokens& tokens) : tokens_(tokens) {}
 
-  Result<void> add(AddedToken& token, std::vector<AddedToken>& out) {
+  Result<void> add_all(std::vector<AddedToken> tokens, std::vector<AddedToken>& out) {
+    std::vector<std::string_view> texts;
+    for (const AddedToken& token : tokens) texts.push_back(token.text);
+    const std::vector<Token> known = tokens_.find(texts);
+    for (size_t i = 0; i < tokens.size(); ++i) O3_TRY(add(tokens[i], known[i], out));
+    return {};
+  }
+
+ private:
+  Result<void> add(AddedToken& token, Token known, std::vector<AddedToken>& out) {
     if (token.text.empty()) return {};
-    for (AddedToken& before : out) {
-      if (before.text != token.text) continue;
+    const auto [place, fresh] = places_.try_emplace(token.text, out.size());
+    if (!fresh) {
+      AddedToken& before = out[place->second];
       token.token = before.token;  // given twice: the later flags count
       before = std::move(token);
-      return set_kind(before);
+      set_kind(before);
+      return {};
     }
-    if (const Token known = tokens_.find(token.text, token.token); known >= 0) {
+    if (known >= 0) {
       token.token = known;
     } else {
       const auto model_size = static_cast<Token>(tokens_.count);
@@ -64,19 +78,19 @@ class AddedIds {
     }
     most_ = std::max(most_, token.token);
     out.push_back(std::move(token));
-    return set_kind(out.back());
+    set_kind(out.back());
+    return {};
   }
 
- private:
-  Result<void> set_kind(const AddedToken& token) {
+  void set_kind(const AddedToken& token) {
     tokens_.kinds[static_cast<size_t>(token.token)] =
         token.special ? TokenKind::kControl : TokenKind::kUserDefined;
-    return {};
   }
 
   ModelTokens& tokens_;
   Token most_ = -1;  // of the added tokens
   std::vector<std::unique_ptr<std::string>> owned_;
+  std::unordered_map<std::string, size_t> places_;  // of a text in the list of added tokens
 };
 
 // The token that the post-processor puts first.
@@ -146,10 +160,12 @@ Result<std::unique_ptr<Tokenizer>> load_tokenizer_json(std::string_view json,
   O3_ASSIGN(ModelTokens tokens, read_model_tokens(*model));
   AddedIds ids(tokens);
   if (const auto added = root.find("added_tokens"); added && added->is_array()) {
+    std::vector<AddedToken> given;
     for (const JsonValue entry : *added) {
       O3_ASSIGN(AddedToken token, parse_added(entry));
-      O3_TRY(ids.add(token, parts.added));
+      given.push_back(std::move(token));
     }
+    O3_TRY(ids.add_all(std::move(given), parts.added));
   }
   O3_ASSIGN(Vocabulary vocabulary,
             Vocabulary::build(tokens.texts, tokens.kinds,

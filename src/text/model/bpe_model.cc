@@ -25,11 +25,15 @@ class BpeModel::Encoder final : public PieceEncoder {
   }
 
  private:
-  // Length of the first word: up to a space, its own spaces at the front aside.
-  static size_t word(std::string_view text) noexcept {
+  // Length of the first word, its own spaces at the front included.
+  size_t word(std::string_view text) const noexcept {
     size_t at = 0;
     while (text.substr(at).starts_with(kMetaspace)) at += kMetaspace.size();
-    return std::min(text.find(kMetaspace, at), text.size());
+    for (at = text.find(kMetaspace, at); at != std::string_view::npos;
+         at = text.find(kMetaspace, at + 1)) {
+      if (!model_.joins_space_[static_cast<uint8_t>(text[at - 1])]) return at;
+    }
+    return text.size();
   }
 
   void encode_word(std::string_view piece, std::vector<Token>& out) {
@@ -64,20 +68,21 @@ BpeModel::BpeModel(std::shared_ptr<const Vocabulary> vocabulary, MergeTable merg
     byte_tokens_[byte] = vocabulary_->find_ordinary({&c, 1}).value_or(-1);
   }
   if (options_.byte_fallback) fallback_ = vocabulary_->byte_tokens();
-  cut_words_ = words_stand_alone();
+  find_joints();
 }
 
-bool BpeModel::words_stand_alone() const {
+void BpeModel::find_joints() {
   const bool characters = vocabulary_->form() == TextForm::kPlain && !options_.ignore_merges;
-  if (!characters || !vocabulary_->find_ordinary(kMetaspace)) return false;
-  for (Token token = 0; token < vocabulary_->size(); ++token) {
-    std::string_view text = vocabulary_->bytes(token);
-    while (text.starts_with(kMetaspace)) text.remove_prefix(kMetaspace.size());
-    const TokenKind kind = vocabulary_->kind(token);
-    const bool made = kind == TokenKind::kNormal || kind == TokenKind::kUserDefined;
-    if (made && text.find(kMetaspace) != std::string_view::npos) return false;
+  cut_words_ = characters && vocabulary_->find_ordinary(kMetaspace).has_value();
+  // Spaces join spaces: a run of them is never cut.
+  joins_space_[static_cast<uint8_t>(kMetaspace.back())] = true;
+  for (Token token = 0; cut_words_ && token < vocabulary_->size(); ++token) {
+    const std::string_view text = vocabulary_->bytes(token);
+    for (size_t at = text.find(kMetaspace, 1); at != std::string_view::npos;
+         at = text.find(kMetaspace, at + 1)) {
+      joins_space_[static_cast<uint8_t>(text[at - 1])] = true;
+    }
   }
-  return true;
 }
 
 std::unique_ptr<PieceEncoder> BpeModel::encoder(size_t bytes) const {

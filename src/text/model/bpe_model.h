@@ -36,7 +36,7 @@ class BpeModel final : public TokenModel {
  private:
   class Encoder;
 
-  bool words_stand_alone() const;
+  void find_joints();
   void symbols_of(std::string_view piece, std::vector<Token>& out) const;
   void add_missing(std::string_view character, std::optional<Token>& pending,
                    std::vector<Token>& out) const;
@@ -46,8 +46,10 @@ class BpeModel final : public TokenModel {
   BpeOptions options_;
   std::array<Token, 256> byte_tokens_{};  // of one-byte texts; -1: the vocabulary lacks it
   std::vector<Token> fallback_;           // "<0x0A>" of each byte, or empty
-  // No token has U+2581 behind another character, so no merge reaches into the next word.
+  // A text may be cut before U+2581 where no token has it behind the same byte: no merge reaches
+  // into the next word. Pieces of words repeat; whole texts, which SentencePiece encodes, do not.
   bool cut_words_ = false;
+  std::array<bool, 256> joins_space_{};  // by the byte before U+2581
 };
 
 }  // namespace o3::text
