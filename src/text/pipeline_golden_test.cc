@@ -74,6 +74,24 @@ INSTANTIATE_TEST_SUITE_P(Kinds, SmallTokenizer,
                                            "bert_cased"),
                          [](const auto& kind) { return kind.param; });
 
+// "ab" stands in the vocabulary, and a whole piece that does so needs no merges. But it is added.
+TEST(TokenizerJson, PlainTextNeverBecomesAnAddedToken) {
+  const auto loaded = load_tokenizer_json(R"~({
+      "added_tokens": [{"id": 2, "content": "ab"}, {"id": 3, "content": "ba"},
+                       {"id": 0, "content": "a"}],
+      "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+      "model": {"type": "BPE", "ignore_merges": true, "vocab": {"a": 0, "b": 1, "ab": 2},
+                "merges": []}})~");
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  const Tokenizer& tokenizer = **loaded;
+  EXPECT_EQ(tokenizer.encode("ab", SpecialTokens::kParse), std::vector<Token>{2});
+  EXPECT_EQ(tokenizer.encode("ab", SpecialTokens::kPlain), (std::vector<Token>{0, 1}));
+  EXPECT_EQ(tokenizer.encode("ba", SpecialTokens::kPlain), (std::vector<Token>{1, 0}));
+  EXPECT_TRUE(tokenizer.is_control(2));
+  EXPECT_TRUE(tokenizer.is_control(3));
+  EXPECT_FALSE(tokenizer.is_control(0));  // every "a" of ordinary text is one
+}
+
 std::string refusal(std::string_view json) {
   const auto loaded = load_tokenizer_json(json);
   return loaded.ok() ? "accepted" : loaded.error().message;

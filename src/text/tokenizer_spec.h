@@ -25,7 +25,8 @@ enum class TokenKind : uint8_t {
   kControl = 3,
   kUserDefined = 4,  // added by hand: matched as a whole like control tokens, but visible text
   kUnused = 5,
-  kByte = 6,  // "<0x0A>": one byte
+  kByte = 6,   // "<0x0A>": one byte
+  kAdded = 7,  // as user-defined, but unknown to the model; in no file
 };
 
 struct TokenizerSpec {

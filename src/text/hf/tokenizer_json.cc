@@ -74,7 +74,7 @@ class AddedIds {
                        token.text.substr(0, 64) + "\", but one of its id");
       }
       owned_.push_back(std::make_unique<std::string>(token.text));
-      tokens_.set(token.token, *owned_.back(), TokenKind::kUserDefined);
+      tokens_.set(token.token, *owned_.back(), TokenKind::kAdded);
     }
     most_ = std::max(most_, token.token);
     out.push_back(std::move(token));
@@ -83,8 +83,12 @@ class AddedIds {
   }
 
   void set_kind(const AddedToken& token) {
-    tokens_.kinds[static_cast<size_t>(token.token)] =
-        token.special ? TokenKind::kControl : TokenKind::kUserDefined;
+    TokenKind& kind = tokens_.kinds[static_cast<size_t>(token.token)];
+    if (token.special) {
+      kind = TokenKind::kControl;
+    } else if (kind != TokenKind::kAdded) {
+      kind = TokenKind::kUserDefined;
+    }
   }
 
   ModelTokens& tokens_;

@@ -44,7 +44,11 @@ class BpeModel::Encoder final : public PieceEncoder {
     }
     symbols_.clear();
     if (model_.options_.ignore_merges) {
-      if (const auto whole = model_.vocabulary_->find_ordinary(piece)) symbols_.push_back(*whole);
+      // An added token's text is matched before, or is plain text on purpose.
+      const auto whole = model_.vocabulary_->find_ordinary(piece);
+      if (whole && model_.vocabulary_->kind(*whole) == TokenKind::kNormal) {
+        symbols_.push_back(*whole);
+      }
     }
     if (symbols_.empty()) {
       model_.symbols_of(piece, symbols_);
@@ -128,6 +132,14 @@ void BpeModel::add_missing(std::string_view character, std::optional<Token>& pen
 
 void BpeModel::mark_made(std::vector<bool>& mark) const {
   merges_.for_each_result([&mark](Token token) { mark[static_cast<size_t>(token)] = true; });
+  for (Token token = 0; token < vocabulary_->size(); ++token) {
+    const std::string_view text = vocabulary_->bytes(token);
+    const bool bytes = vocabulary_->form() == TextForm::kByteAlphabet;
+    const size_t symbol = text.empty() || bytes ? 1 : next_utf8_unit(text).bytes;
+    if (text.size() == symbol && vocabulary_->find_ordinary(text) == token) {
+      mark[static_cast<size_t>(token)] = true;
+    }
+  }
 }
 
 }  // namespace o3::text
