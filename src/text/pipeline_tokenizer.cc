@@ -44,7 +44,19 @@ struct PipelineTokenizer::Run {
   std::unique_ptr<PieceEncoder> encoder;
   Pieces pieces;
   std::string unmapped;
-  std::vector<Token> out;
+  BoundedTokens result;
+  size_t most;  // tokens wanted
+
+  std::vector<Token>& out() { return result.tokens; }
+  // `more` tokens are certain to follow those there are. False: that is too many; the work ends.
+  bool has_room_for(size_t more) {
+    result.at_least = std::max(result.at_least, result.tokens.size() + more);
+    result.fits = result.at_least <= most;
+    return result.fits;
+  }
+  void add(Token token) {
+    if (has_room_for(1)) result.tokens.push_back(token);
+  }
 };
 
 PipelineTokenizer::PipelineTokenizer(TokenizerParts parts) : parts_(std::move(parts)) {
@@ -88,10 +100,15 @@ std::vector<Token> PipelineTokenizer::encode(std::string_view text, SpecialToken
   source.text = text;
   if (specials != SpecialTokens::kPlain) source.trust = Trust::all();
   source.repair();
-  return encode_source(source, specials == SpecialTokens::kPlainSpecial);
+  return encode_source(source, specials == SpecialTokens::kPlainSpecial, SIZE_MAX).tokens;
 }
 
 std::vector<Token> PipelineTokenizer::encode(std::span<const Segment> segments) const {
+  return encode_at_most(segments, SIZE_MAX).tokens;
+}
+
+BoundedTokens PipelineTokenizer::encode_at_most(std::span<const Segment> segments,
+                                                size_t most) const {
   std::string joined;
   Source source;
   for (const Segment& segment : segments) {
@@ -101,25 +118,25 @@ std::vector<Token> PipelineTokenizer::encode(std::span<const Segment> segments) 
   }
   source.text = joined;
   source.repair();
-  return encode_source(source, false);
+  return encode_source(source, false, most);
 }
 
-std::vector<Token> PipelineTokenizer::encode_source(const Source& source,
-                                                    bool plain_specials) const {
+BoundedTokens PipelineTokenizer::encode_source(const Source& source, bool plain_specials,
+                                               size_t most) const {
   const std::string_view text = source.text;
   O3_CHECK(text.size() < UINT32_MAX / 4, "texts are bounded by the request's size");
-  Run run{source, plain_specials, parts_.model->encoder(text.size()), {}, {}, {}};
-  run.out.reserve(text.size() / 4 + 8);
+  Run run{source, plain_specials, parts_.model->encoder(text.size()), {}, {}, {}, most};
+  run.out().reserve(std::min(most, text.size() / 4 + 8));
   size_t done = 0;
-  while (!raw_.empty()) {
+  while (!raw_.empty() && run.result.fits) {
     const auto match = raw_.find(text, done, source.trust, plain_specials);
     if (!match) break;
     encode_section(done, match->begin, run);
-    run.out.push_back(match->token);
+    if (run.result.fits) run.add(match->token);
     done = match->end;
   }
-  encode_section(done, text.size(), run);
-  return std::move(run.out);
+  if (run.result.fits) encode_section(done, text.size(), run);
+  return std::move(run.result);
 }
 
 void PipelineTokenizer::encode_section(size_t begin, size_t end, Run& run) const {
@@ -151,14 +168,14 @@ void PipelineTokenizer::encode_section(size_t begin, size_t end, Run& run) const
 void PipelineTokenizer::encode_normalized(std::string_view text, const Trust& trust, bool at_origin,
                                           Run& run) const {
   size_t done = 0;
-  while (!normalized_.empty()) {
+  while (!normalized_.empty() && run.result.fits) {
     const auto match = normalized_.find(text, done, trust, run.plain_specials);
     if (!match) break;
     encode_plain(text.substr(done, match->begin - done), at_origin && done == 0, run);
-    run.out.push_back(match->token);
+    if (run.result.fits) run.add(match->token);
     done = match->end;
   }
-  encode_plain(text.substr(done), at_origin && done == 0, run);
+  if (run.result.fits) encode_plain(text.substr(done), at_origin && done == 0, run);
 }
 
 void PipelineTokenizer::encode_plain(std::string_view text, bool at_origin, Run& run) const {
@@ -176,7 +193,13 @@ void PipelineTokenizer::encode_plain(std::string_view text, bool at_origin, Run&
       O3_CHECK(append_alphabet_bytes(piece, run.unmapped), "only cut since it was mapped");
       piece = run.unmapped;
     }
-    run.encoder->encode(piece, run.out);
+    // Before the model's work: a piece may be as long as the whole text.
+    if (!run.has_room_for(parts_.model->fewest(piece))) return;
+    const size_t before = run.out().size();
+    run.encoder->encode(piece, run.out());
+    const size_t made = run.out().size() - before;
+    if (run.out().size() > run.most) run.out().resize(before);
+    if (!run.has_room_for(run.out().size() == before ? made : 0)) return;
   }
 }
 

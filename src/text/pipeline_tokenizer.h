@@ -52,6 +52,7 @@ class PipelineTokenizer final : public Tokenizer {
   }
   std::vector<Token> encode(std::string_view text, SpecialTokens specials) const override;
   std::vector<Token> encode(std::span<const Segment> segments) const override;
+  BoundedTokens encode_at_most(std::span<const Segment> segments, size_t most) const override;
   std::string_view bytes(Token token, bool show_control) const noexcept override;
   std::string join(std::span<const Token> tokens, bool show_control) const override;
 
@@ -59,7 +60,7 @@ class PipelineTokenizer final : public Tokenizer {
   struct Source;  // well-formed text and whose it is
   struct Run;     // the work on one text
 
-  std::vector<Token> encode_source(const Source& source, bool plain_specials) const;
+  BoundedTokens encode_source(const Source& source, bool plain_specials, size_t most) const;
   void encode_section(size_t begin, size_t end, Run& run) const;
   void encode_normalized(std::string_view text, const Trust& trust, bool at_origin, Run& run) const;
   void encode_plain(std::string_view text, bool at_origin, Run& run) const;

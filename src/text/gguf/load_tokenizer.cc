@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/printable.h"
 #include "text/gguf/pre_names.h"
 #include "text/hf/components.h"
 #include "text/hf/json_tree.h"
@@ -247,8 +248,9 @@ Result<std::unique_ptr<Tokenizer>> load_tokenizer(const TokenizerSpec& spec) {
     if (row.name == spec.model) return row.load(spec);
     known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
-  return unsupported("tokenizer model \"" + spec.model + "\" is not supported; known: " + known,
-                     "tokenizer.ggml.model");
+  return unsupported(
+      "tokenizer model \"" + printable(spec.model) + "\" is not supported; known: " + known,
+      "tokenizer.ggml.model");
 }
 
 }  // namespace o3::text

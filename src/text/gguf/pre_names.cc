@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include "base/printable.h"
+
 namespace o3::text {
 namespace {
 
@@ -118,9 +120,8 @@ Result<PreName> pre_by_name(std::string_view name) {
     if (row.name == name) return row;
     known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
-  return unsupported(
-      "pre-tokenizer \"" + std::string(name) + "\" is not supported; known: " + known,
-      "tokenizer.ggml.pre");
+  return unsupported("pre-tokenizer \"" + printable(name) + "\" is not supported; known: " + known,
+                     "tokenizer.ggml.pre");
 }
 
 }  // namespace o3::text

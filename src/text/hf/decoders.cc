@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/printable.h"
 #include "text/hf/components.h"
 #include "text/hf/fields.h"
 
@@ -89,7 +90,7 @@ Result<void> add(const JsonValue& json, int depth, Steps& out) {
     if (row.type == type_of(json)) return row.add(json, depth, out);
     known += (known.empty() ? "" : ", ") + std::string(row.type);
   }
-  return unsupported("tokenizer.json: the decoder \"" + std::string(type_of(json).substr(0, 64)) +
+  return unsupported("tokenizer.json: the decoder \"" + printable(type_of(json)) +
                      "\" is not supported; known: " + known);
 }
 

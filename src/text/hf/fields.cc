@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/hf/fields.h"
 
+#include "base/printable.h"
+
 namespace o3::text {
 namespace {
 
 Error wrong(const JsonValue& json, std::string_view key, const char* what) {
   const std::string_view type = type_of(json);
   std::string message = "tokenizer.json: ";
-  if (!type.empty()) message += std::string(type.substr(0, 64)) + ": ";
+  if (!type.empty()) message += printable(type) + ": ";
   return invalid(message + "\"" + std::string(key) + "\" must be " + what);
 }
 

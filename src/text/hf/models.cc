@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/printable.h"
 #include "text/hf/fields.h"
 #include "text/model/bpe_model.h"
 #include "text/model/unigram_model.h"
@@ -226,7 +227,7 @@ Result<std::unique_ptr<TokenModel>> build_model(const JsonValue& model, const Mo
   if (type == "BPE") return bpe(model, std::move(vocabulary));
   if (type == "Unigram") return unigram(model, tokens, *vocabulary);
   if (type == "WordPiece") return word_piece(model, *vocabulary);
-  return unsupported("tokenizer.json: the model \"" + std::string(type.substr(0, 64)) +
+  return unsupported("tokenizer.json: the model \"" + printable(type) +
                      "\" is not supported; known: BPE, Unigram, WordPiece");
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/printable.h"
 #include "text/hf/components.h"
 #include "text/hf/fields.h"
 
@@ -91,8 +92,7 @@ Result<NormalizerPtr> parse(const JsonValue& json, int depth) {
     if (row.type == type_of(json)) return row.parse(json, depth);
     known += (known.empty() ? "" : ", ") + std::string(row.type);
   }
-  return unsupported("tokenizer.json: the normalizer \"" +
-                     std::string(type_of(json).substr(0, 64)) +
+  return unsupported("tokenizer.json: the normalizer \"" + printable(type_of(json)) +
                      "\" is not supported; known: " + known);
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/printable.h"
 #include "text/hf/components.h"
 #include "text/hf/fields.h"
 #include "text/unicode/reference_classes.h"
@@ -51,8 +52,7 @@ class Builder {
       }
       known += (known.empty() ? "" : ", ") + std::string(row.type);
     }
-    return unsupported("tokenizer.json: the pre-tokenizer \"" +
-                       std::string(type_of(json).substr(0, 64)) +
+    return unsupported("tokenizer.json: the pre-tokenizer \"" + printable(type_of(json)) +
                        "\" is not supported; known: " + known);
   }
 
@@ -148,7 +148,7 @@ class Builder {
     for (const auto& [text, behavior] : kNames) {
       if (text == name) return behavior;
     }
-    return unsupported("tokenizer.json: the split behavior \"" + name.substr(0, 64) +
+    return unsupported("tokenizer.json: the split behavior \"" + printable(name) +
                        "\" is not known");
   }
 

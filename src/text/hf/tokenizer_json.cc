@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/printable.h"
 #include "text/hf/components.h"
 #include "text/hf/fields.h"
 #include "text/hf/models.h"
@@ -71,7 +72,7 @@ class AddedIds {
       if (token.token >= kMaxModelTokens) return invalid("tokenizer.json: too many tokens");
       if (tokens_.at(token.token)) {
         return invalid("tokenizer.json: the model has no token of the added text \"" +
-                       token.text.substr(0, 64) + "\", but one of its id");
+                       printable(token.text) + "\", but one of its id");
       }
       owned_.push_back(std::make_unique<std::string>(token.text));
       tokens_.set(token.token, *owned_.back(), TokenKind::kAdded);

@@ -73,6 +73,23 @@ BpeModel::BpeModel(std::shared_ptr<const Vocabulary> vocabulary, MergeTable merg
   }
   if (options_.byte_fallback) fallback_ = vocabulary_->byte_tokens();
   find_joints();
+  for (Token token = 0; token < vocabulary_->size(); ++token) {
+    const std::string_view text = vocabulary_->bytes(token);
+    if (text.size() > longest_ && vocabulary_->find_ordinary(text)) longest_ = text.size();
+  }
+  const bool bytes = vocabulary_->form() == TextForm::kByteAlphabet;
+  covers_bytes_ = bytes || !fallback_.empty();
+}
+
+size_t BpeModel::fewest(std::string_view piece) const noexcept {
+  if (!covers_bytes_) return 0;
+  size_t covered = piece.size();
+  if (fallback_.empty()) {  // a byte without a token gives none
+    covered = static_cast<size_t>(std::count_if(piece.begin(), piece.end(), [this](char c) {
+      return byte_tokens_[static_cast<uint8_t>(c)] >= 0;
+    }));
+  }
+  return (covered + longest_ - 1) / longest_;
 }
 
 void BpeModel::find_joints() {

@@ -30,6 +30,7 @@ class BpeModel final : public TokenModel {
            const BpeOptions& options);
 
   std::unique_ptr<PieceEncoder> encoder(size_t bytes) const override;
+  size_t fewest(std::string_view piece) const noexcept override;
   std::optional<Token> unknown() const noexcept override { return options_.unknown; }
   void mark_made(std::vector<bool>& mark) const override;
 
@@ -46,6 +47,8 @@ class BpeModel final : public TokenModel {
   BpeOptions options_;
   std::array<Token, 256> byte_tokens_{};  // of one-byte texts; -1: the vocabulary lacks it
   std::vector<Token> fallback_;           // "<0x0A>" of each byte, or empty
+  size_t longest_ = 1;                    // bytes of the longest token that text can become
+  bool covers_bytes_ = false;             // every byte of a text is part of some token
   // A text may be cut before U+2581 where no token has it behind the same byte: no merge reaches
   // into the next word. Pieces of words repeat; whole texts, which SentencePiece encodes, do not.
   bool cut_words_ = false;

@@ -24,6 +24,8 @@ class TokenModel {
   virtual ~TokenModel() = default;
   // For a text of about so many bytes.
   virtual std::unique_ptr<PieceEncoder> encoder(size_t bytes) const = 0;
+  // A bound that costs little: the piece becomes at least so many tokens.
+  virtual size_t fewest(std::string_view /*piece*/) const noexcept { return 0; }
   // Of text that no token covers.
   virtual std::optional<Token> unknown() const noexcept = 0;
   // Calls mark[token] = true for the tokens that ordinary text can become, as far as they are more

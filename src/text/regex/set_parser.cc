@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/printable.h"
 #include "text/unicode/utf8.h"
 
 namespace o3::text {
@@ -48,7 +49,7 @@ Result<CharSet> property_escape(PatternCursor& cursor, bool negated) {
   const std::string_view name = cursor.pattern.substr(cursor.at, end - cursor.at);
   std::optional<CharSet> set = CharSet::property(name);
   if (!set) {
-    return at_position(cursor, "the property \\p{" + std::string(name.substr(0, 40)) +
+    return at_position(cursor, "the property \\p{" + printable(name) +
                                    "} is not supported, only general categories are,");
   }
   cursor.at = end + 1;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/printable.h"
 #include "text/regex/set_parser.h"
 #include "text/unicode/utf8.h"
 
@@ -114,7 +115,7 @@ class Parser {
     if (cursor_.take("?i:")) {
       fold_ = true;
     } else if (!cursor_.take("?:") && cursor_.peek() == '?') {
-      return fail("the group (" + std::string(cursor_.pattern.substr(cursor_.at, 3)) +
+      return fail("the group (" + printable(cursor_.pattern.substr(cursor_.at, 3)) +
                   " is not supported");
     }
     O3_ASSIGN(const uint32_t inside, alternation(depth + 1));
