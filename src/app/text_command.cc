@@ -35,7 +35,6 @@ Result<void> for_each_line(const std::function<Result<json>(const json&)>& answe
   limits.bytes = kMaxLineBytes;
   limits.values = 10'000'000;
   for (std::string line; std::getline(std::cin, line);) {
-    if (line.empty()) continue;
     const auto parsed = config::read_json(line, limits);
     const auto done = parsed.ok() ? answer(*parsed) : Result<json>(parsed.error());
     const json out = done.ok() ? *done : json{{"error", done.error().message}};
