@@ -73,9 +73,12 @@ BpeModel::BpeModel(std::shared_ptr<const Vocabulary> vocabulary, MergeTable merg
   }
   if (options_.byte_fallback) fallback_ = vocabulary_->byte_tokens();
   find_joints();
+  const auto measure = [this](Token token) {
+    longest_ = std::max(longest_, vocabulary_->bytes(token).size());
+  };
+  merges_.for_each_result(measure);
   for (Token token = 0; token < vocabulary_->size(); ++token) {
-    const std::string_view text = vocabulary_->bytes(token);
-    if (text.size() > longest_ && vocabulary_->find_ordinary(text)) longest_ = text.size();
+    if (vocabulary_->kind(token) == TokenKind::kNormal) measure(token);
   }
   const bool bytes = vocabulary_->form() == TextForm::kByteAlphabet;
   covers_bytes_ = bytes || !fallback_.empty();
