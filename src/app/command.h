@@ -23,5 +23,6 @@ void add_eval_command(CLI::App& app, Action& action);
 void add_model_command(CLI::App& app, Action& action);
 // Adds to `text`, which it makes where it is missing.
 void add_text_render_command(CLI::App& app, Action& action);
+void add_text_command(CLI::App& app, Action& action);
 
 }  // namespace o3::app

@@ -31,6 +31,11 @@ Result<text::TokenizerSpec> gguf_tokenizer_spec(const artifact::GgufFile& file) 
   if (merges) spec.merges = views(*merges);
   O3_ASSIGN(spec.bos, file.optional<Token>("tokenizer.ggml.bos_token_id"));
   O3_ASSIGN(spec.eos, file.optional<Token>("tokenizer.ggml.eos_token_id"));
+  O3_ASSIGN(spec.unknown, file.optional<Token>("tokenizer.ggml.unknown_token_id"));
+  O3_ASSIGN(auto scores, file.optional<std::vector<float>>("tokenizer.ggml.scores"));
+  if (scores) spec.scores = *std::move(scores);
+  O3_ASSIGN(const auto space, file.optional<bool>("tokenizer.ggml.add_space_prefix"));
+  spec.add_space_prefix = space.value_or(true);
   O3_ASSIGN(const auto add_bos, file.optional<bool>("tokenizer.ggml.add_bos_token"));
   spec.add_bos = add_bos.value_or(false);
   return spec;

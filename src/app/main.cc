@@ -15,7 +15,8 @@ namespace {
 
 constexpr AddCommand kCommands[] = {
     add_serve_command, add_run_command,   add_bench_command,
-    add_eval_command,  add_model_command, add_text_render_command,
+    add_eval_command,  add_model_command, add_text_command,
+    add_text_render_command,  // after `text`, which it widens
 };
 
 // Numbers 0 to 2 never belong to anything else: a closed one is opened the wrong way round, so that

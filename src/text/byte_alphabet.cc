@@ -45,6 +45,12 @@ char32_t alphabet_character(uint8_t byte) noexcept {
 bool append_alphabet_bytes(std::string_view piece, std::string& out) {
   const size_t before = out.size();
   while (!piece.empty()) {
+    const auto first = static_cast<uint8_t>(piece[0]);
+    if (first < 0x80 && stands_for_itself(first)) {
+      out += piece[0];
+      piece.remove_prefix(1);
+      continue;
+    }
     const Utf8Unit unit = next_utf8_unit(piece);
     piece.remove_prefix(unit.bytes);
     if (unit.well_formed && unit.code < 0x100 && stands_for_itself(unit.code)) {

@@ -33,11 +33,7 @@ void Utf8Stream::flush(std::string& out) {
 }
 
 std::string decode(const Tokenizer& tokenizer, std::span<const Token> tokens, bool show_control) {
-  std::string out;
-  Detokenizer stream(tokenizer, show_control);
-  for (const Token token : tokens) stream.push(token, out);
-  stream.flush(out);
-  return out;
+  return repaired_utf8(tokenizer.join(tokens, show_control));
 }
 
 }  // namespace o3::text

@@ -23,8 +23,9 @@ struct Segment {
 };
 
 enum class SpecialTokens : uint8_t {
-  kParse,  // texts of added tokens become those tokens
-  kPlain,  // everything is ordinary text
+  kParse,         // texts of added tokens become those tokens
+  kPlainSpecial,  // those not marked special do (Hugging Face's encode_special_tokens)
+  kPlain,         // everything is ordinary text
 };
 
 // What bounded encoding gives.
@@ -42,7 +43,10 @@ class Tokenizer {
   virtual std::optional<Token> bos() const noexcept = 0;
   virtual std::optional<Token> eos() const noexcept = 0;
   virtual bool adds_bos() const noexcept = 0;
-  virtual bool is_control(Token token) const noexcept = 0;  // special or added
+  // Special or added, and nothing that ordinary text becomes by itself (Gemma's runs of spaces).
+  virtual bool is_control(Token token) const noexcept = 0;
+  // Of text that no other token covers, in models that have one: plain text can become it.
+  virtual std::optional<Token> unknown() const noexcept { return std::nullopt; }
   virtual std::optional<Token> find(
       std::string_view piece_text) const = 0;  // exact vocabulary entry
 
@@ -63,6 +67,13 @@ class Tokenizer {
   // `show_control`, else nothing; user-defined tokens ("<think>" in some models) are visible text.
   // Out-of-range ids give nothing.
   virtual std::string_view bytes(Token token, bool show_control) const noexcept = 0;
+  // Raw bytes of a whole text. Some tokenizers write its first token otherwise than bytes() does,
+  // which always gives the space before a word.
+  virtual std::string join(std::span<const Token> tokens, bool show_control) const {
+    std::string out;
+    for (const Token token : tokens) out += bytes(token, show_control);
+    return out;
+  }
 };
 
 // Whole-sequence decode; ill-formed bytes become one U+FFFD per maximal subpart (Unicode 3.9).

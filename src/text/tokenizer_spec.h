@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model file says about its tokenizer, whatever the file's format. The views need to live
-// only while load_tokenizer() runs.
+// What a GGUF file says about its tokenizer. The views need to live only while load_tokenizer()
+// runs.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,23 +19,29 @@ namespace o3::text {
 
 // Numbers as in GGUF's tokenizer.ggml.token_type.
 enum class TokenKind : uint8_t {
+  kAbsent = 0,  // no token has this id
   kNormal = 1,
   kUnknown = 2,
   kControl = 3,
   kUserDefined = 4,  // added by hand: matched as a whole like control tokens, but visible text
   kUnused = 5,
-  kByte = 6,
+  kByte = 6,   // "<0x0A>": one byte
+  kAdded = 7,  // as user-defined, but unknown to the model; in no file
 };
 
 struct TokenizerSpec {
-  std::string model;                     // "gpt2": byte-level BPE
-  std::string pre;                       // the pre-tokeniser: "smollm"
+  std::string model;                     // "gpt2": byte-level BPE; "llama", "gemma4", "bert", "t5"
+  std::string pre;                       // the pre-tokeniser of "gpt2": "smollm"
   std::vector<std::string_view> tokens;  // by id; byte-level alphabet for "gpt2"
   std::vector<int32_t> kinds;            // TokenKind by id; empty: all normal but bos and eos
   std::vector<std::string_view> merges;  // "left right", best first
+  std::vector<float> scores;             // by id: log probabilities; "llama", "t5"
   std::optional<Token> bos;
   std::optional<Token> eos;
+  std::optional<Token> unknown;
   bool add_bos = false;
+  bool add_space_prefix = true;         // "llama", "t5"
+  std::span<const std::byte> charsmap;  // "t5": precompiled normalization rules
 };
 
 // kUnsupported lists the known models or pre-tokenisers; kInvalid says what contradicts what.

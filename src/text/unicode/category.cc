@@ -38,6 +38,21 @@ Category category(char32_t code) noexcept {
   return static_cast<Category>(*(after - 1) & kCategoryMask);
 }
 
+std::vector<std::pair<char32_t, char32_t>> category_ranges(uint32_t categories) {
+  std::vector<std::pair<char32_t, char32_t>> out;
+  for (size_t i = 0; i < std::size(kRuns); ++i) {
+    if ((categories >> (kRuns[i] & kCategoryMask) & 1u) == 0) continue;
+    const char32_t first = kRuns[i] >> kCategoryBits;
+    const char32_t last = i + 1 < std::size(kRuns) ? (kRuns[i + 1] >> kCategoryBits) - 1 : 0x10FFFF;
+    if (!out.empty() && out.back().second + 1 == first) {
+      out.back().second = last;
+    } else {
+      out.emplace_back(first, last);
+    }
+  }
+  return out;
+}
+
 bool is_white_space(char32_t code) noexcept {
   if (code < 0x80) return code == ' ' || (code >= 0x09 && code <= 0x0D);
   if (code == 0x85) return true;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace o3::text {
 
@@ -49,6 +51,9 @@ inline bool is_letter(Category c) noexcept {
 inline bool is_number(Category c) noexcept {
   return c >= Category::kNd && c <= Category::kNo;
 }
+
+// First and last code points, ascending, of the categories whose bits (1 << category) are set.
+std::vector<std::pair<char32_t, char32_t>> category_ranges(uint32_t categories);
 
 // The property White_Space, which regular expressions call \s.
 bool is_white_space(char32_t code) noexcept;

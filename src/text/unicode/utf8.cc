@@ -2,6 +2,7 @@
 #include "text/unicode/utf8.h"
 
 #include <cstddef>
+#include <cstring>
 
 namespace o3::text {
 namespace {
@@ -54,7 +55,14 @@ Utf8Unit next_utf8_unit(std::string_view text) noexcept {
 }
 
 bool is_utf8(std::string_view text) noexcept {
+  constexpr uint64_t kHighBits = 0x8080808080808080u;
   while (!text.empty()) {
+    uint64_t eight = kHighBits;
+    if (text.size() >= sizeof eight) std::memcpy(&eight, text.data(), sizeof eight);
+    if ((eight & kHighBits) == 0) {  // most of most texts
+      text.remove_prefix(sizeof eight);
+      continue;
+    }
     const Utf8Unit unit = next_utf8_unit(text);
     if (!unit.well_formed) return false;
     text.remove_prefix(unit.bytes);

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/hf_tokenizer.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "app/gguf_tokenizer.h"
+#include "artifact/gguf/gguf_file.h"
+#include "artifact/mapped_file.h"
+#include "config/json_reader.h"
+#include "text/hf/tokenizer_json.h"
+
+namespace o3::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string_view text_of(const artifact::MappedFile& file) {
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+}
+
+// A token's text: "<s>" or {"content": "<s>", ...}.
+std::optional<std::string> token_name(const nlohmann::json& config, const char* key) {
+  const auto found = config.find(key);
+  if (found == config.end()) return std::nullopt;
+  if (found->is_string()) return found->get<std::string>();
+  if (!found->is_object()) return std::nullopt;
+  const auto content = found->find("content");
+  if (content == found->end() || !content->is_string()) return std::nullopt;
+  return content->get<std::string>();
+}
+
+Result<text::TokenizerNames> read_names(const fs::path& path) {
+  text::TokenizerNames names;
+  std::error_code error;
+  if (!fs::exists(path, error)) return names;
+  O3_ASSIGN(const artifact::MappedFile file, artifact::MappedFile::open(path));
+  config::JsonLimits limits;
+  limits.bytes = 64 << 20;
+  limits.values = 4'000'000;
+  auto config = config::read_json(text_of(file), limits);
+  if (!config.ok()) {
+    Error problem = std::move(config).error();
+    problem.message = path.string() + ": " + problem.message;
+    return problem;
+  }
+  if (!config->is_object()) return names;
+  names.bos = token_name(*config, "bos_token");
+  names.eos = token_name(*config, "eos_token");
+  const auto add = config->find("add_bos_token");
+  if (add != config->end() && add->is_boolean()) names.add_bos = add->get<bool>();
+  if (!names.bos) names.add_bos.reset();
+  return names;
+}
+
+Result<std::unique_ptr<text::Tokenizer>> load_json_file(const fs::path& path) {
+  O3_ASSIGN(const text::TokenizerNames names,
+            read_names(path.parent_path() / "tokenizer_config.json"));
+  O3_ASSIGN(const artifact::MappedFile file, artifact::MappedFile::open(path));
+  auto loaded = text::load_tokenizer_json(text_of(file), names);
+  if (loaded.ok()) return loaded;
+  Error problem = std::move(loaded).error();
+  problem.message = path.string() + ": " + problem.message;
+  return problem;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<text::Tokenizer>> load_hf_tokenizer(const fs::path& directory) {
+  return load_json_file(directory / "tokenizer.json");
+}
+
+Result<std::unique_ptr<text::Tokenizer>> load_any_tokenizer(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return load_hf_tokenizer(path);
+  if (path.extension() == ".json") return load_json_file(path);
+  O3_ASSIGN(const artifact::GgufFile file, artifact::GgufFile::open(path));
+  return load_gguf_tokenizer(file);
+}
+
+}  // namespace o3::app

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace o3::text {
+
+// How texts of tokens become text again: the decoders of tokenizer.json in their order, first those
+// that see one token at a time, then, behind a fusion of all tokens, those that see the whole text.
+class Decoder {
+ public:
+  struct Step {
+    enum class Kind : unsigned char {
+      kByteLevel,     // byte alphabet to bytes; fuses
+      kByteFallback,  // "<0x0A>" to a byte
+      kFuse,
+      kReplace,    // `a` by `b`
+      kStrip,      // up to `left` and `right` times the text `a` at the two ends
+      kMetaspace,  // `a` by a space; in the first token by nothing if `flag`
+      kWordPiece,  // a space before each token that does not begin with `a`; `flag`: clean up
+      kSpaces,     // no decoder: a space between tokens
+    };
+    Kind kind;
+    std::string a;
+    std::string b;
+    size_t left = 0;
+    size_t right = 0;
+    bool flag = false;
+  };
+
+  // kUnsupported: a step behind a fusion that needs single tokens.
+  static Result<Decoder> build(std::vector<Step> steps);
+
+  // The bytes of one token, the first of a text or a later one.
+  std::string piece(std::string_view token, bool first) const;
+  // What remains to be done to all pieces in a row.
+  void finish(std::string& text) const;
+
+  // The first piece is like the others, and finish() does nothing.
+  bool is_positionless() const noexcept;
+  // Nothing but the byte alphabet.
+  bool is_byte_level() const noexcept;
+
+ private:
+  std::vector<Step> single_;
+  std::vector<Step> whole_;
+};
+
+}  // namespace o3::text

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Components as tokenizer.json describes them. null gives null. kUnsupported names a type or an
+// option that is not known; kInvalid what a component lacks.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "text/decoder.h"
+#include "text/hf/json_tree.h"
+#include "text/normalize/normalizer.h"
+#include "text/split/pre_tokenizer.h"
+
+namespace o3::text {
+
+Result<NormalizerPtr> parse_normalizer(const std::optional<JsonValue>& json);
+
+struct ParsedPreTokenizer {
+  PreTokenizerPtr steps;
+  bool byte_level = false;  // the model sees bytes
+};
+Result<ParsedPreTokenizer> parse_pre_tokenizer(const std::optional<JsonValue>& json);
+
+Result<Decoder> parse_decoder(const std::optional<JsonValue>& json);
+
+}  // namespace o3::text

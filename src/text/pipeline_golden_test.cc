@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small tokenizers of every kind against Hugging Face's `tokenizers`
+// (tools/golden/tokenizer_small.py).
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "text/detokenizer.h"
+#include "text/hf/tokenizer_json.h"
+
+namespace o3::text {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+class SmallTokenizer : public ::testing::TestWithParam<std::string> {
+ protected:
+  fs::path file(const char* extension) const {
+    return fs::path(O3_SOURCE_DIR "/tests/golden/tokenizer/small") / (GetParam() + extension);
+  }
+};
+
+TEST_P(SmallTokenizer, EqualsTheReference) {
+  const auto loaded = load_tokenizer_json(read(file(".json")));
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  const Tokenizer& tokenizer = **loaded;
+  std::ifstream golden(file(".jsonl"));
+  int lines = 0;
+  for (std::string line; std::getline(golden, line); ++lines) {
+    const auto row = nlohmann::json::parse(line);
+    const auto text = row[0].get<std::string>();
+    const auto ids = row[1].get<std::vector<Token>>();
+    ASSERT_EQ(tokenizer.encode(text, SpecialTokens::kParse), ids) << text;
+    ASSERT_EQ(tokenizer.encode(text, SpecialTokens::kPlainSpecial),
+              row[2].get<std::vector<Token>>())
+        << text;
+    const std::string decoded = decode(tokenizer, ids, true);
+    if (row[3].is_string()) {
+      ASSERT_EQ(decoded, row[3].get<std::string>()) << text;
+    }
+    // A stream gives the same but for the space in front.
+    std::string streamed;
+    Detokenizer stream(tokenizer, true);
+    for (const Token id : ids) stream.push(id, streamed);
+    stream.flush(streamed);
+    if (!streamed.empty() && streamed != decoded) {
+      ASSERT_EQ(streamed.substr(streamed[0] == ' ' ? 1 : 0), decoded) << text;
+    }
+    // Whoever owns nothing makes no control token.
+    for (const Token token : tokenizer.encode(text, SpecialTokens::kPlain)) {
+      ASSERT_TRUE(!tokenizer.is_control(token) || token == tokenizer.unknown()) << text;
+    }
+    ASSERT_EQ(tokenizer.encode(std::vector<Segment>{{text, true}}), ids) << text;
+    ASSERT_EQ(tokenizer.encode(std::vector<Segment>{{text, false}}),
+              tokenizer.encode(text, SpecialTokens::kPlain))
+        << text;
+  }
+  EXPECT_GE(lines, 500);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, SmallTokenizer,
+                         ::testing::Values("llama3", "qwen", "falcon", "sentence_piece",
+                                           "unknown_characters", "unigram", "bert_lower",
+                                           "bert_cased"),
+                         [](const auto& kind) { return kind.param; });
+
+// "ab" stands in the vocabulary, and a whole piece that does so needs no merges. But it is added.
+TEST(TokenizerJson, PlainTextNeverBecomesAnAddedToken) {
+  const auto loaded = load_tokenizer_json(R"~({
+      "added_tokens": [{"id": 2, "content": "ab"}, {"id": 3, "content": "ba"},
+                       {"id": 0, "content": "a"}],
+      "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+      "model": {"type": "BPE", "ignore_merges": true, "vocab": {"a": 0, "b": 1, "ab": 2},
+                "merges": []}})~");
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  const Tokenizer& tokenizer = **loaded;
+  EXPECT_EQ(tokenizer.encode("ab", SpecialTokens::kParse), std::vector<Token>{2});
+  EXPECT_EQ(tokenizer.encode("ab", SpecialTokens::kPlain), (std::vector<Token>{0, 1}));
+  EXPECT_EQ(tokenizer.encode("ba", SpecialTokens::kPlain), (std::vector<Token>{1, 0}));
+  EXPECT_TRUE(tokenizer.is_control(2));
+  EXPECT_TRUE(tokenizer.is_control(3));
+  EXPECT_FALSE(tokenizer.is_control(0));  // every "a" of ordinary text is one
+}
+
+std::string refusal(std::string_view json) {
+  const auto loaded = load_tokenizer_json(json);
+  return loaded.ok() ? "accepted" : loaded.error().message;
+}
+
+TEST(TokenizerJson, RefusesByName) {
+  EXPECT_EQ(refusal(R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[]}})"), "accepted");
+  EXPECT_NE(refusal("{").find("not valid JSON"), std::string::npos);
+  EXPECT_NE(refusal("{}").find("no model"), std::string::npos);
+  EXPECT_NE(refusal(R"({"model":{"type":"BPE","vocab":{"a":0,"b":0},"merges":[]}})").find("id 0"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"model":{"type":"BPE","vocab":{"a":9999999},"merges":[]}})").find("ids"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"model":{"type":"BPE","vocab":{"a":0},"merges":["a b"]}})").find("merge 0"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"model":{"type":"WordLevel","vocab":{"a":0}}})").find("WordLevel"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal(R"({"normalizer":{"type":"Nmt"},"model":{"vocab":{"a":0},"merges":[]}})").find("Nmt"),
+      std::string::npos);
+  const std::string_view look_behind = R"~({"pre_tokenizer":{"type":"Split","pattern":
+      {"Regex":"(?<=a)"},"behavior":"Isolated"},"model":{"vocab":{"a":0},"merges":[]}})~";
+  EXPECT_NE(refusal(look_behind).find("(?<="), std::string::npos);
+  EXPECT_NE(
+      refusal(R"({"decoder":{"type":"CTC"},"model":{"vocab":{"a":0},"merges":[]}})").find("CTC"),
+      std::string::npos);
+}
+
+}  // namespace
+}  // namespace o3::text
