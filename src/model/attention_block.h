@@ -29,10 +29,10 @@ struct AttentionShape {
 };
 
 struct AttentionWeights {
-  device::TensorView q;       // [heads * head_dim, hidden]
-  device::TensorView k;       // [kv_heads * head_dim, hidden]
-  device::TensorView v;       // [kv_heads * head_dim, hidden]
-  device::TensorView output;  // [hidden, heads * head_dim]
+  device::TensorView q;                    // [heads * head_dim, hidden]
+  device::TensorView k;                    // [kv_heads * head_dim, hidden]
+  device::TensorView v;                    // [kv_heads * head_dim, hidden]
+  device::TensorView output;               // [hidden, heads * head_dim]
   std::array<device::TensorView, 3> bias;  // of Q, K, V: [out]; empty without
   device::TensorView q_norm;               // [head_dim]; empty without
   device::TensorView k_norm;

@@ -105,8 +105,7 @@ Result<DecoderLayer> DecoderModel::pack_layer(const LayerTensors& tensors, int32
   O3_ASSIGN(layer.attention,
             AttentionBlock::load(shape, tensors.attention, options_.compute, backend_));
   O3_ASSIGN(layer.ffn_norm, norm(tensors.ffn_norm));
-  O3_ASSIGN(layer.ffn,
-            make_gated_ffn(tensors.ffn, config_.activation, options_.compute, backend_));
+  O3_ASSIGN(layer.ffn, make_gated_ffn(tensors.ffn, config_.activation, options_.compute, backend_));
   if (config_.post_norms) {
     O3_ASSIGN(layer.post_attention_norm, norm(tensors.post_attention_norm));
     O3_ASSIGN(layer.post_ffn_norm, norm(tensors.post_ffn_norm));
@@ -137,8 +136,8 @@ Result<void> DecoderModel::pack(const DecoderTensors& tensors) {
     layers_.push_back(*std::move(layer));
     specs_.push_back(cache_spec(index));
   }
-  O3_ASSIGN(output_norm_, RmsNorm::load(tensors.output_norm, config_.rms_eps, config_.norm_offset,
-                                        backend_));
+  O3_ASSIGN(output_norm_,
+            RmsNorm::load(tensors.output_norm, config_.rms_eps, config_.norm_offset, backend_));
   auto head = LinearLayer::pack({&tensors.head, 1}, options_.compute, backend_);
   if (!head.ok()) return in_tensor(head.error(), "output.weight");
   head_ = *std::move(head);
@@ -244,7 +243,7 @@ Result<void> DecoderModel::forward(const BatchView& batch, const KvView& kv, Ten
 
 }  // namespace
 
-Result<std::unique_ptr<Model>> load_decoder(std::shared_ptr<const Checkpoint> checkpoint,
+Result<std::unique_ptr<Model>> load_decoder(const std::shared_ptr<const Checkpoint>& checkpoint,
                                             ModelConfig config, device::Backend& backend,
                                             const LoadOptions& options) {
   O3_ASSIGN(const DecoderTensors tensors, bind_decoder(*checkpoint, config));

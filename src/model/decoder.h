@@ -14,7 +14,7 @@
 namespace o3::model {
 
 // See load_model() for errors.
-Result<std::unique_ptr<Model>> load_decoder(std::shared_ptr<const Checkpoint> checkpoint,
+Result<std::unique_ptr<Model>> load_decoder(const std::shared_ptr<const Checkpoint>& checkpoint,
                                             ModelConfig config, device::Backend& backend,
                                             const LoadOptions& options);
 

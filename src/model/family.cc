@@ -45,9 +45,9 @@ Result<std::unique_ptr<Model>> load_model(std::shared_ptr<const artifact::GgufFi
                            "; F16 and F32 would work",
                        "kv");
   }
-  auto checkpoint = std::make_shared<const GgufCheckpoint>(file);
+  const auto checkpoint = std::make_shared<const GgufCheckpoint>(file);
   O3_ASSIGN(ModelConfig config, read_config(*file, *checkpoint));
-  return load_decoder(std::move(checkpoint), std::move(config), backend, options);
+  return load_decoder(checkpoint, std::move(config), backend, options);
 }
 
 }  // namespace o3::model
