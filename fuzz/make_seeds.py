@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes the small committed seeds of the fuzzers that read GGUF (fuzz/corpus/gguf, ...)."""
+import json
 import pathlib
 import struct
 
@@ -86,6 +87,11 @@ def llama(head):
     return gguf(entries, tensors)
 
 
+def safetensors(header, data=b""):
+    raw = json.dumps(header).encode()
+    return struct.pack("<Q", len(raw)) + raw + data
+
+
 def main():
     scalars = [entry(f"k{kind}", kind, "text" if kind == STRING else 1)
                for kind in range(13) if kind != ARRAY]
@@ -98,6 +104,19 @@ def main():
                  "version2": gguf(arrays[:1], tensors[1:2], version=2)},
         "gguf_tokenizer": {"full": tokenizer(), "bare": tokenizer(kinds=False),
                            "other": tokenizer(pre="default")},
+        "safetensors": {
+            "none": safetensors({}),
+            "two": safetensors({"__metadata__": {"format": "pt"},
+                                "a": {"dtype": "BF16", "shape": [2, 2], "data_offsets": [0, 8]},
+                                "b": {"dtype": "F32", "shape": [1], "data_offsets": [8, 12]}},
+                               bytes(12)),
+            "scalar": safetensors({"s": {"dtype": "F16", "shape": [], "data_offsets": [0, 2]}},
+                                  bytes(2)),
+            "overlap": safetensors({"a": {"dtype": "F16", "shape": [2], "data_offsets": [0, 4]},
+                                    "b": {"dtype": "F16", "shape": [2], "data_offsets": [2, 6]}},
+                                   bytes(6)),
+            "huge": safetensors({"a": {"dtype": "F32", "shape": [2**63 - 1, 2],
+                                       "data_offsets": [0, 2**63 - 1]}}, bytes(4))},
         "model": {"tied": llama(head=False), "untied": llama(head=True)},
     }
     for name, files in seeds.items():

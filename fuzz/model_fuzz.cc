@@ -11,7 +11,6 @@
 #include "device/cpu/cpu_backend.h"
 #include "eval/model_session.h"
 #include "model/family.h"
-#include "model/llama.h"
 
 namespace {
 
@@ -38,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto parsed = o3::artifact::GgufFile::parse(std::as_bytes(std::span(data, size)), "fuzz.gguf");
   if (!parsed.ok()) return 0;
   const auto file = std::make_shared<const o3::artifact::GgufFile>(*std::move(parsed));
-  const auto config = o3::model::read_llama_config(*file);
+  const auto config = o3::model::read_config(*file, o3::model::GgufCheckpoint(file));
   if (config.ok() && config->context > kLongestContext) return 0;
   const auto backend =
       *o3::device::cpu::CpuBackend::create({.threads = 1, .memory_limit_bytes = kMemoryLimit});

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands beside `serve`: their JSON, their exit codes, and where they write what."""
 import json
+import struct
 import subprocess
 
 import pytest
@@ -182,3 +183,29 @@ def test_errors_are_on_stderr_with_their_code(code, arguments):
     assert done.returncode == code, done.stderr
     assert done.stdout == ""
     assert done.stderr.strip()
+
+
+def test_eval_logits(tmp_path):
+    model = locate.ROOT / "tests/golden/model/tiny_gemma3.gguf"  # it has no tokenizer
+    cases = json.loads(model.with_suffix(".json").read_text())["cases"]
+    data, out = tmp_path / "ids.jsonl", tmp_path / "logits.npy"
+    data.write_text("".join(json.dumps(case["ids"]) + "\n" for case in cases))
+    rows = sum(len(case["ids"]) for case in cases)
+    told = as_json("eval", "logits", "--model", str(model), "--data", str(data), "--out", str(out),
+                   "--compute", "f32")
+    assert told == {"lines": len(cases), "rows": rows, "vocabulary": 64, "out": str(out)}
+    raw = out.read_bytes()
+    assert f"'shape': ({rows}, 64)".encode() in raw[:128]
+    values = struct.unpack(f"<{rows * 64}f", raw[-rows * 64 * 4:])
+    last = cases[-1]["logits"][-1]  # of the last id
+    assert values[-64:] == pytest.approx(last, rel=1e-3, abs=1e-4)
+
+
+def test_eval_logits_names_the_bad_line(tmp_path):
+    model = locate.ROOT / "tests/golden/model/tiny_gemma3.gguf"
+    data, out = tmp_path / "ids.jsonl", tmp_path / "logits.npy"
+    data.write_text("[1]\n[64]\n")
+    done = o3("eval", "logits", "--model", str(model), "--data", str(data), "--out", str(out))
+    assert done.returncode != 0
+    assert "line 2 has id 64" in done.stderr
+    assert not out.exists()

@@ -15,6 +15,7 @@
 #include "app/loaded_model.h"
 #include "app/number_option.h"
 #include "app/runtime_options.h"
+#include "eval/logits_file.h"
 #include "eval/perplexity.h"
 
 namespace o3::app {
@@ -118,12 +119,64 @@ void add_ppl(CLI::App& parent, Action& action) {
   });
 }
 
+struct LogitsOptions {
+  RuntimeOptions runtime;
+  std::string data;
+  std::string out;
+  bool json = false;
+};
+
+Result<void> write_logits(const LogitsOptions& options) {
+  Interrupt interrupt;  // before the first thread
+  O3_ASSIGN(const std::string text, read_text(options.data));
+  O3_ASSIGN(const auto lines, eval::read_id_lines(text));
+  O3_ASSIGN(const auto backend, make_backend(options.runtime));
+  const model::LoadOptions load = load_options(options.runtime);
+  O3_ASSIGN(const auto model, load_weights(options.runtime.model, *backend, load));
+  std::atomic<bool> stopped{false};
+  const auto stopping = interrupt.handle([&stopped] { stopped = true; });
+  O3_ASSIGN(const eval::LogitsFileResult result,
+            eval::write_logits(*model, *backend, lines, load.compute, options.out,
+                               [&stopped] { return !stopped.load(); }));
+  if (options.json) {
+    const nlohmann::ordered_json told{{"lines", result.lines},
+                                      {"rows", result.rows},
+                                      {"vocabulary", result.vocabulary},
+                                      {"out", options.out}};
+    std::printf("%s\n",
+                told.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  } else {
+    std::printf("%lld rows of %lld logits, of %lld lines\n", static_cast<long long>(result.rows),
+                static_cast<long long>(result.vocabulary), static_cast<long long>(result.lines));
+  }
+  return {};
+}
+
+void add_logits(CLI::App& parent, Action& action) {
+  auto options = std::make_shared<LogitsOptions>();
+  CLI::App* command =
+      parent.add_subcommand("logits", "Logits of every position of token sequences");
+  command->add_option("--model", options->runtime.model, "GGUF file")->required();
+  command->add_option("--data", options->data, "Lines of JSON lists of token ids")->required();
+  command->add_option("--out", options->out, "File to write, float32 [ids, vocabulary] (NumPy)")
+      ->required();
+  command->add_flag("--json", options->json, "One JSON object on standard output");
+  add_runtime_options(*command, options->runtime);
+  command->callback([options, &action] {
+    action = [options] {
+      const Result<void> done = write_logits(*options);
+      return done.ok() ? ExitCode::kOk : report(done.error());
+    };
+  });
+}
+
 }  // namespace
 
 void add_eval_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("eval", "Quality of a model on data");
   command->require_subcommand(1);
   add_ppl(*command, action);
+  add_logits(*command, action);
 }
 
 }  // namespace o3::app

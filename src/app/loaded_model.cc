@@ -86,6 +86,14 @@ Result<LoadedModel> load_model_file(const std::filesystem::path& path, device::B
   return loaded;
 }
 
+Result<std::unique_ptr<model::Model>> load_weights(const std::filesystem::path& path,
+                                                   device::Backend& backend,
+                                                   const model::LoadOptions& options) {
+  O3_ASSIGN(auto opened, artifact::GgufFile::open(path));
+  return model::load_model(std::make_shared<const artifact::GgufFile>(std::move(opened)), backend,
+                           options);
+}
+
 Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded,
                                                std::vector<text::ChatMessage> messages,
                                                const Clock& clock) {

@@ -31,6 +31,11 @@ struct LoadedModel {
 Result<LoadedModel> load_model_file(const std::filesystem::path& path, device::Backend& backend,
                                     const model::LoadOptions& options);
 
+// The model alone, for who brings token ids: the file needs no tokenizer.
+Result<std::unique_ptr<model::Model>> load_weights(const std::filesystem::path& path,
+                                                   device::Backend& backend,
+                                                   const model::LoadOptions& options);
+
 // The conversation as the model's template writes it, up to where the answer begins.
 // Without a template: `no_template`. Any thread.
 Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded,

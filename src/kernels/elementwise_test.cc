@@ -77,12 +77,88 @@ TEST_P(RowOps, SwiGlu) {
   }
 }
 
+TEST_P(RowOps, GeGlu) {
+  Rng rng(5);
+  ExecCtx ctx = no_workspace();
+  for (const int64_t f : kColumns) {
+    Tensor x = random_f32(rng, 9, 2 * f, 3.0F, 3);
+    x.at(0, 0) = 200.0F;
+    x.at(1, 0) = -200.0F;  // gelu is 0
+    x.at(2, 0) = 0.0F;
+    x.at(3, 0) = 1e-6F;
+    Tensor out(DType::kF32, 9, f, 1);
+    geglu(x.view(), out.view(), ctx);
+    // The exponent is rounded twice, so far down the tail its error is 2^-23 of up to 80.
+    expect_near(ref::geglu(ref::from_view(x.view())), out, 1.5e-5, 1e-30);
+    EXPECT_TRUE(out.margin_untouched());
+  }
+}
+
+TEST_P(RowOps, RmsNormOfHeads) {
+  Rng rng(6);
+  ExecCtx ctx = no_workspace();
+  for (const int64_t d : {8, 17, 64, 256}) {
+    Tensor x = random_f32(rng, 7, 4 * d, 2.0F, 2);
+    const Tensor weight = random_f32(rng, 1, d);
+    const ref::Matrix expected =
+        ref::rms_norm_heads(ref::from_view(x.view()), 3, ref::from_view(weight.view()), 1e-6F);
+    rms_norm_heads(x.view(), 3, device::vector_view(weight.view().data, DType::kF32, d), 1e-6F,
+                   ctx);
+    expect_near(expected, x, 2e-6, 1e-12);  // the fourth head as it was
+    EXPECT_TRUE(x.margin_untouched());
+  }
+}
+
+TEST_P(RowOps, Softcap) {
+  Rng rng(7);
+  ExecCtx ctx = no_workspace();
+  for (const int64_t d : kColumns) {
+    for (const float cap : {0.5F, 30.0F}) {
+      Tensor x = random_f32(rng, 5, d, 2.0F * cap, 1);
+      x.at(0, 0) = 1e4F * cap;
+      x.at(1, 0) = -1e4F * cap;
+      x.at(2, 0) = 0.0F;
+      const ref::Matrix expected = ref::softcap(ref::from_view(x.view()), static_cast<double>(cap));
+      softcap(cap, x.view(), ctx);
+      // 1 - 2 / (e + 1) cancels near zero: absolute error of a few 2^-24.
+      expect_near(expected, x, 1e-6, 2e-7 * static_cast<double>(cap));
+      EXPECT_TRUE(x.margin_untouched());
+    }
+  }
+}
+
+TEST_P(RowOps, AddScaleAndBias) {
+  Rng rng(8);
+  ExecCtx ctx = no_workspace();
+  for (const int64_t d : kColumns) {
+    const Tensor x = random_f32(rng, 5, d, 1.0F, 3);
+    const Tensor bias = random_f32(rng, 1, d);
+    Tensor y = random_f32(rng, 5, d, 1.0F, 1);
+    const ref::Matrix before = ref::from_view(y.view());
+    add(x.view(), y.view(), ctx);
+    add_bias(device::vector_view(bias.view().data, DType::kF32, d), y.view(), ctx);
+    scale(0.75F, y.view(), ctx);
+    for (int64_t r = 0; r < 5; ++r) {
+      for (int64_t c = 0; c < d; ++c) {
+        const float sum = static_cast<float>(before.at(r, c)) + x.view().row<float>(r)[c];
+        ASSERT_EQ(y.at(r, c), (sum + bias.view().row<float>(0)[c]) * 0.75F);
+      }
+    }
+    EXPECT_TRUE(y.margin_untouched());
+  }
+}
+
 TEST_P(RowOps, Rope) {
   Rng rng(3);
   ExecCtx ctx = no_workspace();
   for (const RopeStyle style : {RopeStyle::kInterleaved, RopeStyle::kHalf}) {
     for (const int32_t dim : {2, 10, 16, 40, 64}) {
-      const RopeParams params{.dim = dim, .base = 1e5, .style = style, .max_positions = 4000};
+      const RopeParams params{.dim = dim,
+                              .base = 1e5,
+                              .style = style,
+                              .max_positions = 4000,
+                              .scaling = {},
+                              .divisors = {}};
       const RopeTable table = make_rope_table(params);
       const Tensor x = random_f32(rng, 4, 3 * 64, 1.0F, 4);
       const std::vector<Position> positions{{0, 0, 0}, {1, 1, 1}, {77, 77, 77}, {3999, 3999, 3999}};

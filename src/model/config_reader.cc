@@ -3,6 +3,9 @@
 
 #include <cmath>
 #include <optional>
+#include <utility>
+
+#include "base/check.h"
 
 namespace o3::model {
 namespace {
@@ -78,14 +81,47 @@ Result<void> ConfigReader::require_number(std::string_view name, double neutral)
   return changes_arithmetic(full, number_text(found), number_text(neutral));
 }
 
-Result<void> ConfigReader::require_text(std::string_view name, std::string_view neutral) const {
+Result<std::string> ConfigReader::model_name() const {
+  O3_ASSIGN(std::optional<std::string> name, file_.optional<std::string>("general.name"));
+  return std::move(name).value_or("");
+}
+
+Result<std::string> ConfigReader::text_or(std::string_view name, std::string_view fallback) const {
+  O3_ASSIGN(std::optional<std::string> found, file_.optional<std::string>(key(name)));
+  return std::move(found).value_or(std::string(fallback));
+}
+
+Result<bool> ConfigReader::flag_or(std::string_view name, bool fallback) const {
+  O3_ASSIGN(const std::optional<bool> found, file_.optional<bool>(key(name)));
+  return found.value_or(fallback);
+}
+
+bool ConfigReader::is_array(std::string_view name) const {
+  const artifact::GgufValue* value = file_.find(key(name));
+  return value != nullptr && value->type == artifact::GgufType::kArray;
+}
+
+Result<std::vector<bool>> ConfigReader::truth_values(std::string_view name, int32_t count) const {
   const std::string full = key(name);
-  O3_ASSIGN(const std::optional<std::string> found, file_.optional<std::string>(full));
-  if (!found || *found == neutral) return {};
-  // The value is the file's own text, so it is not repeated.
-  std::string quoted(1, '"');
-  quoted.append(neutral).append(1, '"');
-  return changes_arithmetic(full, "set to another value", quoted);
+  const artifact::GgufValue* value = file_.find(full);
+  O3_CHECK(value != nullptr, "asked for after is_array()");
+  if (value->count != static_cast<uint64_t>(count)) {
+    return invalid(full + " has " + std::to_string(value->count) + " entries for " +
+                       std::to_string(count) + " layers",
+                   full);
+  }
+  std::vector<bool> truths;
+  if (value->element == artifact::GgufType::kBool) {
+    for (const std::byte element : value->data) truths.push_back(element != std::byte{0});
+    return truths;
+  }
+  O3_ASSIGN(const std::vector<int32_t> numbers, value->as<std::vector<int32_t>>(full));
+  for (const int32_t number : numbers) {
+    if (number != 0 && number != 1)
+      return invalid(full + " holds numbers other than 0 and 1", full);
+    truths.push_back(number == 1);
+  }
+  return truths;
 }
 
 }  // namespace o3::model

@@ -9,17 +9,21 @@
 #include "artifact/gguf/gguf_file.h"
 #include "base/result.h"
 #include "device/backend.h"
+#include "model/checkpoint.h"
 #include "model/model.h"
 
 namespace o3::model {
 
 struct Family {
   std::string_view architecture;  // general.architecture
-  Result<std::unique_ptr<Model>> (*load)(std::shared_ptr<const artifact::GgufFile> file,
-                                         device::Backend& backend, const LoadOptions& options);
+  Result<ModelConfig> (*read_config)(const artifact::GgufFile& metadata,
+                                     const Checkpoint& checkpoint);
 };
 
 std::span<const Family> families() noexcept;
+
+// Hyper-parameters by the file's architecture; see load_model() for errors.
+Result<ModelConfig> read_config(const artifact::GgufFile& metadata, const Checkpoint& checkpoint);
 
 // The model of a GGUF file, its weights packed for the backend, which must outlive the model. The
 // model keeps the file mapped (embedding rows are read from it, and some kernels read weights in

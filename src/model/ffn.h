@@ -8,6 +8,7 @@
 #include "device/backend.h"
 #include "kernels/exec.h"
 #include "model/arena.h"
+#include "model/model_config.h"
 
 namespace o3::model {
 
@@ -17,9 +18,9 @@ class Ffn {
  public:
   virtual ~Ffn() = default;
 
-  // residual[n, hidden] += ffn(x[n, hidden]). Any subset of a batch's rows may be given; a row's
-  // result does not depend on the others.
-  virtual void forward(device::TensorView x, device::TensorView residual, Arena scratch,
+  // y[n, hidden] = ffn(x[n, hidden]), or += when accumulating. y is not x. Any subset of a batch's
+  // rows may be given; a row's result does not depend on the others.
+  virtual void forward(device::TensorView x, device::TensorView y, bool accumulate, Arena scratch,
                        kernels::ExecCtx& ctx) const = 0;
 
   virtual int64_t bytes() const noexcept = 0;  // of weights read by a step of one row
@@ -27,14 +28,14 @@ class Ffn {
   virtual int64_t workspace_bytes(int64_t rows, kernels::Compute compute) const = 0;
 };
 
-struct SwigluWeights {
+struct GatedWeights {
   device::TensorView gate;  // [ffn, hidden]
   device::TensorView up;    // [ffn, hidden]
   device::TensorView down;  // [hidden, ffn]
 };
 
-// down(silu(gate(x)) * up(x)) (Shazeer 2020).
-Result<std::unique_ptr<Ffn>> make_swiglu_ffn(const SwigluWeights& weights, kernels::Compute compute,
-                                             device::Backend& backend);
+// down(activation(gate(x)) * up(x)) (SwiGLU, GeGLU: Shazeer 2020).
+Result<std::unique_ptr<Ffn>> make_gated_ffn(const GatedWeights& weights, Activation activation,
+                                            kernels::Compute compute, device::Backend& backend);
 
 }  // namespace o3::model

@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
@@ -14,24 +12,9 @@
 #include "kernels/attention.h"
 #include "kernels/exec.h"
 #include "kernels/rope.h"
+#include "model/model_config.h"
 
 namespace o3::model {
-
-// Hyper-parameters shared by the families; read from GGUF metadata (later from config.json).
-struct ModelConfig {
-  std::string architecture;  // "llama"
-  std::string name;          // general.name, for people
-  int32_t layers = 0;
-  int32_t hidden = 0;
-  int32_t heads = 0;
-  int32_t kv_heads = 0;
-  int32_t head_dim = 0;
-  int32_t ffn = 0;
-  int32_t vocabulary = 0;
-  int32_t context = 0;  // maximum positions
-  double rms_eps = 1e-5;
-  kernels::RopeParams rope;
-};
 
 // The rows of one step: sequences side by side, prefill chunks and decode rows mixed.
 struct BatchView {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/printable.h"
+#include "kernels/elementwise.h"
 
 namespace o3::model {
 namespace {
@@ -26,12 +27,12 @@ std::string shape_text(const Range& shape) {
 
 TensorView WeightBinder::bind(std::string_view name, std::initializer_list<int64_t> shape) {
   bound_.emplace(name);
-  const artifact::GgufTensor* tensor = file_.find_tensor(name);
+  const TensorView* tensor = file_.find_tensor(name);
   if (tensor == nullptr) {
     problems_.push_back(std::string(name) + " is missing (expected " + shape_text(shape) + ")");
     return {};
   }
-  const TensorView& view = tensor->view;
+  const TensorView& view = *tensor;
   const std::span<const int64_t> found(view.shape.data(), view.rank);
   if (!std::equal(found.begin(), found.end(), shape.begin(), shape.end())) {
     problems_.push_back(std::string(name) + " has shape " + shape_text(found) + ", expected " +
@@ -47,9 +48,12 @@ TensorView WeightBinder::matrix(std::string_view name, int64_t rows, int64_t col
 
 TensorView WeightBinder::vector(std::string_view name, int64_t elements) {
   const TensorView view = bind(name, {elements});
-  if (view.data != nullptr && view.dtype != DType::kF32) {
+  const bool plain =
+      view.dtype == DType::kF32 || view.dtype == DType::kF16 || view.dtype == DType::kBF16;
+  if (view.data != nullptr && !plain) {
     problems_.push_back(std::string(name) + " has type " +
-                        std::string(device::traits(view.dtype).name) + ", expected F32");
+                        std::string(device::traits(view.dtype).name) +
+                        ", expected F32, F16 or BF16");
     return {};
   }
   return view;
@@ -61,12 +65,22 @@ Result<void> WeightBinder::finish() const {
                    " does not hold the tensors its metadata promise: " + list_of(problems_, "; "));
   }
   std::vector<std::string> unknown;
-  for (const artifact::GgufTensor& tensor : file_.tensors()) {
-    if (!bound_.contains(tensor.name)) unknown.push_back(printable(tensor.name));
+  for (const std::string_view name : file_.tensor_names()) {
+    if (!bound_.contains(name)) unknown.push_back(printable(name));
   }
   if (unknown.empty()) return {};
   return unsupported(file_.name() + " holds tensors that this build has no use for: " +
                      list_of(unknown, "; ") + "; a model without them would work");
+}
+
+Result<device::Buffer> load_vector(TensorView vector, double offset, device::Backend& backend) {
+  std::vector<float> values(static_cast<size_t>(vector.cols()));
+  kernels::dequantize_row(vector.dtype, vector.data, values.data(), vector.cols());
+  for (float& value : values) value += static_cast<float>(offset);
+  const size_t bytes = values.size() * sizeof(float);
+  O3_ASSIGN(device::Buffer buffer, backend.allocate(bytes, device::MemTag::kWeights));
+  O3_TRY(backend.copy_from_host(buffer, 0, values.data(), bytes));
+  return buffer;
 }
 
 }  // namespace o3::model

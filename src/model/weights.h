@@ -9,9 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "artifact/gguf/gguf_file.h"
 #include "base/result.h"
+#include "device/backend.h"
 #include "device/tensor_view.h"
+#include "model/checkpoint.h"
 
 namespace o3::model {
 
@@ -20,13 +21,13 @@ namespace o3::model {
 // look into the views.
 class WeightBinder {
  public:
-  explicit WeightBinder(const artifact::GgufFile& file) : file_(file) {}
+  explicit WeightBinder(const Checkpoint& file) : file_(file) {}
 
   bool has(std::string_view name) const { return file_.find_tensor(name) != nullptr; }
 
   // [rows, cols] of any type; an empty view when it is missing or has another shape.
   device::TensorView matrix(std::string_view name, int64_t rows, int64_t cols);
-  // [elements] of type F32.
+  // [elements] of type F32, F16 or BF16.
   device::TensorView vector(std::string_view name, int64_t elements);
 
   // kInvalid lists every missing or misshapen tensor; kUnsupported lists the tensors of the file
@@ -36,9 +37,13 @@ class WeightBinder {
  private:
   device::TensorView bind(std::string_view name, std::initializer_list<int64_t> shape);
 
-  const artifact::GgufFile& file_;
+  const Checkpoint& file_;
   std::set<std::string, std::less<>> bound_;
   std::vector<std::string> problems_;
 };
+
+// A bias or norm weight as F32 in the backend's memory, `offset` added to each element.
+Result<device::Buffer> load_vector(device::TensorView vector, double offset,
+                                   device::Backend& backend);
 
 }  // namespace o3::model

@@ -12,6 +12,10 @@ struct RowOps {
   void (*rms_norm)(const float* x, const float* weight, float eps, float* out, int64_t n);
   // out[n] = silu(gate[n]) * up[n]
   void (*swiglu)(const float* gate, const float* up, float* out, int64_t n);
+  // out[n] = gelu(gate[n]) * up[n], tanh form
+  void (*geglu)(const float* gate, const float* up, float* out, int64_t n);
+  // x[n] = cap * tanh(x[n] / cap)
+  void (*softcap)(float cap, float* x, int64_t n);
   // Rotates `pairs` pairs of one head: (2i, 2i+1), or (i, i + pairs).
   void (*rope_interleaved)(float* head, const float* cos, const float* sin, int64_t pairs);
   void (*rope_half)(float* head, const float* cos, const float* sin, int64_t pairs);
@@ -23,6 +27,8 @@ struct RowOps {
 namespace generic {
 void rms_norm(const float* x, const float* weight, float eps, float* out, int64_t n);
 void swiglu(const float* gate, const float* up, float* out, int64_t n);
+void geglu(const float* gate, const float* up, float* out, int64_t n);
+void softcap(float cap, float* x, int64_t n);
 void rope_interleaved(float* head, const float* cos, const float* sin, int64_t pairs);
 void rope_half(float* head, const float* cos, const float* sin, int64_t pairs);
 void to_half(const float* x, uint16_t* out, int64_t n);
@@ -30,6 +36,8 @@ void to_half(const float* x, uint16_t* out, int64_t n);
 namespace avx2 {
 void rms_norm(const float* x, const float* weight, float eps, float* out, int64_t n);
 void swiglu(const float* gate, const float* up, float* out, int64_t n);
+void geglu(const float* gate, const float* up, float* out, int64_t n);
+void softcap(float cap, float* x, int64_t n);
 void rope_interleaved(float* head, const float* cos, const float* sin, int64_t pairs);
 void rope_half(float* head, const float* cos, const float* sin, int64_t pairs);
 void to_half(const float* x, uint16_t* out, int64_t n);
@@ -37,6 +45,8 @@ void to_half(const float* x, uint16_t* out, int64_t n);
 namespace avx512 {
 void rms_norm(const float* x, const float* weight, float eps, float* out, int64_t n);
 void swiglu(const float* gate, const float* up, float* out, int64_t n);
+void geglu(const float* gate, const float* up, float* out, int64_t n);
+void softcap(float cap, float* x, int64_t n);
 void rope_interleaved(float* head, const float* cos, const float* sin, int64_t pairs);
 void rope_half(float* head, const float* cos, const float* sin, int64_t pairs);
 void to_half(const float* x, uint16_t* out, int64_t n);

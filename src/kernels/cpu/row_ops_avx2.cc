@@ -21,6 +21,12 @@ void rms_norm(const float* x, const float* weight, float eps, float* out, int64_
 void swiglu(const float* gate, const float* up, float* out, int64_t n) {
   swiglu_body<Vec>(gate, up, out, n);
 }
+void geglu(const float* gate, const float* up, float* out, int64_t n) {
+  geglu_body<Vec>(gate, up, out, n);
+}
+void softcap(float cap, float* x, int64_t n) {
+  softcap_body<Vec>(cap, x, n);
+}
 void rope_half(float* head, const float* cos, const float* sin, int64_t pairs) {
   rope_half_body<Vec>(head, cos, sin, pairs);
 }

@@ -41,6 +41,28 @@ void swiglu_body(const float* gate, const float* up, float* out, int64_t n) {
   });
 }
 
+// With u = sqrt(2/pi) (g + 0.044715 g^3): g (1 + tanh u) / 2 = g / (1 + e^-2u).
+template <class V>
+void geglu_body(const float* gate, const float* up, float* out, int64_t n) {
+  for_lanes<V>(n, [&](int64_t i, int64_t count) {
+    const auto g = V::load_first(gate + i, count, 0.0F);
+    const auto cubic = V::fmadd(V::mul(g, g), V::set1(-0.0713548163F), V::set1(-1.59576912F));
+    const auto gelu = V::div(g, V::add(V::set1(1.0F), V::exp(V::mul(g, cubic))));
+    V::store_first(out + i, count, V::mul(gelu, V::load_first(up + i, count, 0.0F)));
+  });
+}
+
+// tanh(x) = 1 - 2 / (e^2x + 1)
+template <class V>
+void softcap_body(float cap, float* x, int64_t n) {
+  for_lanes<V>(n, [&](int64_t i, int64_t count) {
+    const auto v = V::load_first(x + i, count, 0.0F);
+    const auto e = V::exp(V::mul(v, V::set1(2.0F / cap)));
+    const auto below = V::div(V::set1(2.0F), V::add(e, V::set1(1.0F)));
+    V::store_first(x + i, count, V::mul(V::set1(cap), V::sub(V::set1(1.0F), below)));
+  });
+}
+
 template <class V>
 void rope_half_body(float* head, const float* cos, const float* sin, int64_t pairs) {
   for_lanes<V>(pairs, [&](int64_t i, int64_t count) {

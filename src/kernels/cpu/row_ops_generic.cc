@@ -19,6 +19,19 @@ void swiglu(const float* gate, const float* up, float* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = gate[i] / (1.0F + std::exp(-gate[i])) * up[i];
 }
 
+void geglu(const float* gate, const float* up, float* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const float g = gate[i];
+    // sqrt(2/pi) (g + 0.044715 g^3), twice and negated
+    const float exponent = g * (-1.59576912F - 0.0713548163F * g * g);
+    out[i] = g / (1.0F + std::exp(exponent)) * up[i];
+  }
+}
+
+void softcap(float cap, float* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) x[i] = cap * std::tanh(x[i] / cap);
+}
+
 void rope_interleaved(float* head, const float* cos, const float* sin, int64_t pairs) {
   for (int64_t i = 0; i < pairs; ++i) {
     const float a = head[2 * i];

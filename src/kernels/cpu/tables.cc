@@ -18,16 +18,16 @@ struct RowOpsRow {
 constexpr std::array kRowOps{
     RowOpsRow{Isa::kAvx512,
               Isa::kAmx,
-              {"rows.avx512", avx512::rms_norm, avx512::swiglu, avx512::rope_interleaved,
-               avx512::rope_half, avx512::to_half}},
+              {"rows.avx512", avx512::rms_norm, avx512::swiglu, avx512::geglu, avx512::softcap,
+               avx512::rope_interleaved, avx512::rope_half, avx512::to_half}},
     RowOpsRow{Isa::kAvx2,
               Isa::kAvx2,
-              {"rows.avx2", avx2::rms_norm, avx2::swiglu, avx2::rope_interleaved, avx2::rope_half,
-               avx2::to_half}},
+              {"rows.avx2", avx2::rms_norm, avx2::swiglu, avx2::geglu, avx2::softcap,
+               avx2::rope_interleaved, avx2::rope_half, avx2::to_half}},
     RowOpsRow{Isa::kGeneric,
               Isa::kAmx,
-              {"rows.generic", generic::rms_norm, generic::swiglu, generic::rope_interleaved,
-               generic::rope_half, generic::to_half}},
+              {"rows.generic", generic::rms_norm, generic::swiglu, generic::geglu, generic::softcap,
+               generic::rope_interleaved, generic::rope_half, generic::to_half}},
 };
 
 template <int32_t kLanes>

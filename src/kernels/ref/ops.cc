@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "kernels/elementwise.h"
 
@@ -78,6 +79,39 @@ Matrix swiglu(const Matrix& gate_up) {
       out.at(r, c) = gate / (1.0 + std::exp(-gate)) * gate_up.at(r, f + c);
     }
   }
+  return out;
+}
+
+Matrix geglu(const Matrix& gate_up) {
+  const int64_t f = gate_up.cols / 2;
+  Matrix out(gate_up.rows, f);
+  for (int64_t r = 0; r < out.rows; ++r) {
+    for (int64_t c = 0; c < f; ++c) {
+      const double g = gate_up.at(r, c);
+      const double u = std::sqrt(2.0 / std::numbers::pi) * (g + 0.044715 * g * g * g);
+      // g (1 + tanh u) / 2, which would cancel far down the tail
+      out.at(r, c) = g / (1.0 + std::exp(-2.0 * u)) * gate_up.at(r, f + c);
+    }
+  }
+  return out;
+}
+
+Matrix rms_norm_heads(const Matrix& x, int32_t heads, const Matrix& weight, double eps) {
+  Matrix out = x;
+  for (int64_t r = 0; r < x.rows; ++r) {
+    for (int64_t head = 0; head < heads; ++head) {
+      Matrix part(1, weight.cols);
+      for (int64_t c = 0; c < part.cols; ++c) part.at(0, c) = x.at(r, head * part.cols + c);
+      part = rms_norm(part, weight, eps);
+      for (int64_t c = 0; c < part.cols; ++c) out.at(r, head * part.cols + c) = part.at(0, c);
+    }
+  }
+  return out;
+}
+
+Matrix softcap(const Matrix& x, double cap) {
+  Matrix out = x;
+  for (double& value : out.data) value = cap * std::tanh(value / cap);
   return out;
 }
 

@@ -40,6 +40,9 @@ Matrix quantize_activations(const Matrix& x);
 
 Matrix rms_norm(const Matrix& x, const Matrix& weight, double eps);
 Matrix swiglu(const Matrix& gate_up);
+Matrix geglu(const Matrix& gate_up);
+Matrix rms_norm_heads(const Matrix& x, int32_t heads, const Matrix& weight, double eps);
+Matrix softcap(const Matrix& x, double cap);
 Matrix rope(const RopeParams& params, std::span<const Position> positions, const Matrix& x,
             int32_t heads, int32_t head_dim);
 

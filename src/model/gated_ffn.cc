@@ -12,19 +12,23 @@ namespace {
 
 using device::TensorView;
 
-class SwigluFfn final : public Ffn {
+class GatedFfn final : public Ffn {
  public:
-  SwigluFfn(LinearLayer gate_up, LinearLayer down)
-      : gate_up_(std::move(gate_up)), down_(std::move(down)) {}
+  GatedFfn(LinearLayer gate_up, LinearLayer down, Activation activation)
+      : gate_up_(std::move(gate_up)), down_(std::move(down)), activation_(activation) {}
 
-  void forward(TensorView x, TensorView residual, Arena scratch,
+  void forward(TensorView x, TensorView y, bool accumulate, Arena scratch,
                kernels::ExecCtx& ctx) const override {
     const int64_t rows = x.rows();
     const TensorView gate_up = scratch.matrix(rows, gate_up_.out_features());
     const TensorView product = scratch.matrix(rows, gate_up_.out_features() / 2);
     gate_up_.forward(x, gate_up, {}, scratch, ctx);
-    kernels::swiglu(gate_up, product, ctx);
-    down_.forward(product, residual, {.accumulate = true, .adapters = {}}, scratch, ctx);
+    if (activation_ == Activation::kGelu) {
+      kernels::geglu(gate_up, product, ctx);
+    } else {
+      kernels::swiglu(gate_up, product, ctx);
+    }
+    down_.forward(product, y, {.accumulate = accumulate, .adapters = {}}, scratch, ctx);
   }
 
   int64_t bytes() const noexcept override { return gate_up_.bytes() + down_.bytes(); }
@@ -40,16 +44,18 @@ class SwigluFfn final : public Ffn {
  private:
   LinearLayer gate_up_;
   LinearLayer down_;
+  Activation activation_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Ffn>> make_swiglu_ffn(const SwigluWeights& weights, kernels::Compute compute,
-                                             device::Backend& backend) {
+Result<std::unique_ptr<Ffn>> make_gated_ffn(const GatedWeights& weights, Activation activation,
+                                            kernels::Compute compute, device::Backend& backend) {
   const std::array<TensorView, 2> gate_up{weights.gate, weights.up};
   O3_ASSIGN(LinearLayer first, LinearLayer::pack(gate_up, compute, backend));
   O3_ASSIGN(LinearLayer second, LinearLayer::pack({&weights.down, 1}, compute, backend));
-  return std::unique_ptr<Ffn>(std::make_unique<SwigluFfn>(std::move(first), std::move(second)));
+  return std::unique_ptr<Ffn>(
+      std::make_unique<GatedFfn>(std::move(first), std::move(second), activation));
 }
 
 }  // namespace o3::model

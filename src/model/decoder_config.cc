@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <optional>
-#include <string>
+#include "model/decoder_config.h"
 
-#include "model/config_reader.h"
-#include "model/llama.h"
+#include <cmath>
+#include <string>
 
 namespace o3::model {
 namespace {
@@ -21,12 +20,7 @@ constexpr int64_t kMaxRopePairs = int64_t{1} << 26;  // positions x pairs: 512 M
 
 Result<void> refuse_variants(const ConfigReader& reader) {
   O3_TRY(reader.require_number("expert_count", 0));
-  O3_TRY(reader.require_number("attention.sliding_window", 0));
-  O3_TRY(reader.require_number("rope.scale_linear", 1));
-  O3_TRY(reader.require_number("rope.scaling.factor", 1));
-  O3_TRY(reader.require_text("rope.scaling.type", "none"));
-  for (const char* scale :
-       {"attention.scale", "logit_scale", "residual_scale", "embedding_scale"}) {
+  for (const char* scale : {"logit_scale", "residual_scale", "embedding_scale"}) {
     O3_TRY(reader.require_number(scale, 1));
   }
   return {};
@@ -37,15 +31,15 @@ Result<void> read_heads(const ConfigReader& reader, ModelConfig& config) {
   O3_ASSIGN(config.kv_heads,
             reader.integer_or("attention.head_count_kv", config.heads, 1, config.heads));
   if (config.heads % config.kv_heads != 0) {
-    return invalid("llama.attention.head_count (" + std::to_string(config.heads) +
+    return invalid(reader.key("attention.head_count") + " (" + std::to_string(config.heads) +
                        ") must be a multiple of head_count_kv (" + std::to_string(config.kv_heads) +
                        ")",
-                   "llama.attention.head_count_kv");
+                   reader.key("attention.head_count_kv"));
   }
   if (!reader.has("attention.key_length") && config.hidden % config.heads != 0) {
-    return invalid("llama.embedding_length (" + std::to_string(config.hidden) +
+    return invalid(reader.key("embedding_length") + " (" + std::to_string(config.hidden) +
                        ") must be a multiple of head_count (" + std::to_string(config.heads) + ")",
-                   "llama.attention.head_count");
+                   reader.key("attention.head_count"));
   }
   O3_ASSIGN(config.head_dim, reader.integer_or("attention.key_length", config.hidden / config.heads,
                                                2, kMaxHeadDim));
@@ -54,33 +48,20 @@ Result<void> read_heads(const ConfigReader& reader, ModelConfig& config) {
     return unsupported("heads of " + std::to_string(config.head_dim) +
                            " dimensions; even numbers up to " + std::to_string(kMaxHeadDim) +
                            " would work",
-                       "llama.attention.key_length");
+                       reader.key("attention.key_length"));
   }
-  return {};
-}
-
-Result<void> read_rope(const ConfigReader& reader, ModelConfig& config) {
-  O3_ASSIGN(config.rope.dim,
-            reader.integer_or("rope.dimension_count", config.head_dim, 2, config.head_dim));
-  if (config.rope.dim % 2 != 0) {
-    return invalid("llama.rope.dimension_count must be even", "llama.rope.dimension_count");
-  }
-  O3_ASSIGN(config.rope.base, reader.real_or("rope.freq_base", 10000.0, 1.0, 1e12));
-  if (int64_t{config.context} * (config.rope.dim / 2) > kMaxRopePairs) {
-    return unsupported("a RoPE table of " + std::to_string(config.context) + " positions and " +
-                           std::to_string(config.rope.dim) + " dimensions exceeds 512 MiB",
-                       "llama.context_length");
-  }
-  // The rows of Q and K in llama files are permuted so that rotated pairs are neighbours.
-  config.rope.style = kernels::RopeStyle::kInterleaved;
-  config.rope.max_positions = config.context;
+  config.attention_scale = 1.0 / std::sqrt(static_cast<double>(config.head_dim));
   return {};
 }
 
 // The embedding decides; metadata, where they say it too, must agree.
-Result<int32_t> read_vocabulary(const artifact::GgufFile& file, const ConfigReader& reader) {
-  O3_ASSIGN(const device::TensorView embedding, file.tensor("token_embd.weight"));
-  const int64_t rows = embedding.rank == 2 ? embedding.shape[0] : 0;
+Result<int32_t> read_vocabulary(const ConfigReader& reader, const Checkpoint& checkpoint) {
+  const device::TensorView* embedding = checkpoint.find_tensor("token_embd.weight");
+  if (embedding == nullptr) {
+    return Error{Code::kNotFound, checkpoint.name() + " has no tensor token_embd.weight",
+                 "token_embd.weight"};
+  }
+  const int64_t rows = embedding->rank == 2 ? embedding->shape[0] : 0;
   if (rows < 1 || rows > kMaxVocabulary) {
     return invalid("token_embd.weight must have two dimensions and 1 to " +
                        std::to_string(kMaxVocabulary) + " rows",
@@ -89,31 +70,54 @@ Result<int32_t> read_vocabulary(const artifact::GgufFile& file, const ConfigRead
   const auto vocabulary = static_cast<int32_t>(rows);
   O3_ASSIGN(const int32_t said, reader.integer_or("vocab_size", vocabulary, 1, kMaxVocabulary));
   if (said != vocabulary) {
-    return invalid("llama.vocab_size is " + std::to_string(said) + " but the embedding has " +
-                       std::to_string(vocabulary) + " rows",
-                   "llama.vocab_size");
+    return invalid(reader.key("vocab_size") + " is " + std::to_string(said) +
+                       " but the embedding has " + std::to_string(vocabulary) + " rows",
+                   reader.key("vocab_size"));
   }
   return vocabulary;
 }
 
 }  // namespace
 
-Result<ModelConfig> read_llama_config(const artifact::GgufFile& file) {
-  const ConfigReader reader(file, "llama");
+Result<ModelConfig> read_decoder_config(const ConfigReader& reader, const Checkpoint& checkpoint) {
   O3_TRY(refuse_variants(reader));
   ModelConfig config;
-  config.architecture = "llama";
-  O3_ASSIGN(std::optional<std::string> name, file.optional<std::string>("general.name"));
-  config.name = std::move(name).value_or("");
+  config.architecture = reader.architecture();
+  O3_ASSIGN(config.name, reader.model_name());
   O3_ASSIGN(config.layers, reader.integer("block_count", 1, kMaxLayers));
   O3_ASSIGN(config.hidden, reader.integer("embedding_length", 1, kMaxHidden));
   O3_ASSIGN(config.ffn, reader.integer("feed_forward_length", 1, kMaxFfn));
   O3_ASSIGN(config.context, reader.integer("context_length", 1, kMaxContext));
   O3_ASSIGN(config.rms_eps, reader.real("attention.layer_norm_rms_epsilon", 1e-12, 0.1));
   O3_TRY(read_heads(reader, config));
-  O3_TRY(read_rope(reader, config));
-  O3_ASSIGN(config.vocabulary, read_vocabulary(file, reader));
+  O3_TRY(read_rope(reader, checkpoint, config));
+  O3_ASSIGN(config.vocabulary, read_vocabulary(reader, checkpoint));
   return config;
+}
+
+Result<void> read_window(const ConfigReader& reader, int32_t pattern, ModelConfig& config) {
+  O3_ASSIGN(config.window, reader.integer_or("attention.sliding_window", 0, 0, INT32_MAX));
+  if (config.window == 0) return {};
+  config.local_rope = config.rope;
+  constexpr const char* kPattern = "attention.sliding_window_pattern";
+  if (reader.is_array(kPattern)) {
+    O3_ASSIGN(config.windowed, reader.truth_values(kPattern, config.layers));
+    return {};
+  }
+  O3_ASSIGN(const int32_t period, reader.integer_or(kPattern, pattern, 0, kMaxLayers));
+  for (int32_t layer = 0; layer < config.layers; ++layer) {
+    config.windowed.push_back(period == 0 || (layer + 1) % period != 0);
+  }
+  return {};
+}
+
+Result<void> check_rope_tables(const ConfigReader& reader, const ModelConfig& config) {
+  int64_t pairs = int64_t{config.context} * (config.rope.dim / 2);
+  if (config.window > 0) pairs += int64_t{config.context} * (config.local_rope.dim / 2);
+  if (pairs <= kMaxRopePairs) return {};
+  return unsupported("RoPE tables of " + std::to_string(config.context) + " positions and " +
+                         std::to_string(config.rope.dim) + " dimensions exceed 512 MiB",
+                     reader.key("context_length"));
 }
 
 }  // namespace o3::model

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/decoder_config.h"
+#include "model/families.h"
+
+namespace o3::model {
+
+Result<ModelConfig> read_qwen3_config(const artifact::GgufFile& metadata,
+                                      const Checkpoint& checkpoint) {
+  const ConfigReader reader(metadata, "qwen3");
+  O3_TRY(reader.require_number("attention.scale", 1));
+  O3_ASSIGN(ModelConfig config, read_decoder_config(reader, checkpoint));
+  config.qk_norm = true;
+  O3_TRY(read_window(reader, 0, config));
+  O3_TRY(check_rope_tables(reader, config));
+  return config;
+}
+
+}  // namespace o3::model
