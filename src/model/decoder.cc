@@ -125,10 +125,10 @@ cache::CacheSpec DecoderModel::cache_spec(int32_t layer) const {
 
 Result<void> DecoderModel::pack(const DecoderTensors& tensors) {
   if (!kernels::can_dequantize(tensors.embedding.dtype)) {
-    return unsupported("no kernel reads rows of a " +
-                           std::string(device::traits(tensors.embedding.dtype).name) +
-                           " embedding; F32, F16 and the block types of docs/model-files.md would work",
-                       "token_embd.weight");
+    return unsupported(
+        "no kernel reads rows of a " + std::string(device::traits(tensors.embedding.dtype).name) +
+            " embedding; F32, F16 and the block types of docs/model-files.md would work",
+        "token_embd.weight");
   }
   for (int32_t index = 0; index < config_.layers; ++index) {
     auto layer = pack_layer(tensors.layers[static_cast<size_t>(index)], index);
