@@ -269,3 +269,16 @@ def test_sigterm_when_idle_is_quick(tmp_path):
         start = time.monotonic()
         assert server.stop() == 0
         assert time.monotonic() - start < 3
+
+
+def test_a_stray_word_is_no_second_value(tmp_path):
+    code, output = launched(Server(tmp_path / "data", "--log-level", "info", "stray.gguf"))
+    assert code == 2, output
+    assert "stray.gguf" in output
+
+
+def test_a_later_start_says_where_the_keys_are(tmp_path):
+    for told in ("shown this once", "API keys: 1 in"):
+        with Server(tmp_path / "data") as server:
+            assert told in server.output
+            assert server.stop() == 0

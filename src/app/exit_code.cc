@@ -39,7 +39,8 @@ ExitCode report(const Error& error) {
   // It may repeat words of a file, which must not reach the terminal as escape sequences.
   std::string line;
   append_line(line, error.message);
-  if (!error.param.empty()) append_line(line += " (", error.param + ")");
+  const bool named = error.message.find(error.param) != std::string::npos;  // also when it is empty
+  if (!named) append_line(line += " (", error.param + ")");
   std::fprintf(stderr, "error: %s\n", line.c_str());
   return exit_code_for(error.code);
 }

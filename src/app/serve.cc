@@ -45,7 +45,7 @@ struct NamedPath {
 // holds one instance.
 Result<NamedPath> model_to_serve(const config::Snapshot& settings) {
   const auto& models = settings.list(rows::kModels);
-  if (models.empty()) return invalid("give a model to serve: --model NAME=PATH", "models");
+  if (models.empty()) return invalid("give a model to serve: --model [NAME=]PATH", "models");
   if (models.size() > 1) {
     return unsupported("this build serves one model per process; start one server per model",
                        "models");
@@ -116,9 +116,12 @@ Result<govern::KeyStore::Opened> open_keys(const config::Snapshot& settings, con
   return govern::KeyStore::open(directory, clock);
 }
 
+bool listens_everywhere(const std::string& host) {
+  return host == "0.0.0.0" || host == "::";
+}
+
 std::string address_of(const std::string& host, uint16_t port) {
-  const bool any = host == "0.0.0.0" || host == "::";
-  std::string name = any ? "127.0.0.1" : host;
+  std::string name = listens_everywhere(host) ? "127.0.0.1" : host;
   if (name.find(':') != std::string::npos) name = "[" + name + "]";
   return "http://" + name + ":" + std::to_string(port);
 }
@@ -180,8 +183,10 @@ Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) 
 
   log::info("model {} ({}) on {}", named.name, loaded.model->config().architecture,
             backend->description());
-  log::info("this build keeps no audit log and sets no limits per tenant");
-  StartReport start{.address = address_of(settings.text(rows::kHost), (*server)->port())};
+  log::info("not in this version: audit log, limits per tenant");
+  const std::string& host = settings.text(rows::kHost);
+  StartReport start{.address = address_of(host, (*server)->port())};
+  start.everywhere = listens_everywhere(host);
   start.page = start.address + "/#token=" + page_token.text().reveal();
   const Result<void> shown = print(start, keys, output.json);
   if (!shown.ok()) return forget_new_key(keys, shown.error());

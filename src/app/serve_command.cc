@@ -56,7 +56,7 @@ void add_setting(CLI::App& command, const config::Setting& row,
         for (const std::string& value : values) record(value);
       },
       help_text(row));
-  option->type_name(row.kind == config::Kind::kList ? "VALUE ..." : "VALUE");
+  option->type_name("VALUE")->allow_extra_args(false);  // a stray word is no second value
   if (row.kind == config::Kind::kList) {
     option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   } else {

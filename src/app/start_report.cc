@@ -8,7 +8,11 @@ namespace o3::app {
 namespace {
 
 std::string key_lines(const govern::KeyStore::Opened& keys) {
-  if (!keys.new_key.has_value()) return {};
+  if (keys.file.empty()) return {};  // --no-auth
+  if (!keys.new_key.has_value()) {
+    return "API keys: " + std::to_string(keys.store.size()) + " in " + keys.file.string() +
+           " (each was shown when it was made)\n";
+  }
   return "API key (shown this once; kept as a digest in " + keys.file.string() + "):\n  " +
          keys.new_key->reveal() + "\n";
 }
@@ -31,7 +35,8 @@ Result<void> print(const StartReport& report, const govern::KeyStore::Opened& ke
   if (json) {
     return write_out(json_line({{"address", report.address}, {"page", report.page}}, keys));
   }
-  return write_out("Serving " + report.address + "/v1\n" + key_lines(keys) +
+  const std::string reach = report.everywhere ? " (on all interfaces, without TLS)" : "";
+  return write_out("Serving " + report.address + "/v1" + reach + "\n" + key_lines(keys) +
                    "Chat page (link valid until this server stops):\n  " + report.page + "\n");
 }
 

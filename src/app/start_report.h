@@ -10,8 +10,9 @@
 namespace o3::app {
 
 struct StartReport {
-  std::string address{};  // http://HOST:PORT
-  std::string page{};     // the chat page's link, with its token
+  std::string address{};    // http://HOST:PORT
+  bool everywhere = false;  // it listens on all interfaces
+  std::string page{};       // the chat page's link, with its token
 };
 
 // kUnavailable: standard output cannot be written.

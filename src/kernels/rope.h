@@ -45,8 +45,8 @@ struct RopeParams {
   double base = 10000.0;
   RopeStyle style = RopeStyle::kInterleaved;
   int32_t max_positions = 0;
-  RopeScaling scaling;
-  std::vector<float> divisors;  // [dim/2], of the frequencies; empty: 1
+  RopeScaling scaling{};
+  std::vector<float> divisors{};  // [dim/2], of the frequencies; empty: 1
 };
 
 struct RopeTable {

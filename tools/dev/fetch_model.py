@@ -112,7 +112,7 @@ def fetch(source: Source, target: pathlib.Path) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="./dev model", description=__doc__)
     parser.add_argument("model", choices=sorted(MODELS))
     name = parser.parse_args().model
     source = MODELS[name]
