@@ -4,6 +4,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <string>
@@ -22,13 +23,20 @@ bool read_number(std::string_view text, T& out) {
   return true;
 }
 
+// As read_number() reads it.
+template <class T>
+std::string number_text(T value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
 // An option that sets `target` to a number of [least, most]; help shows both and the default,
 // unless that lies outside (then it stands for "not given").
 template <class T>
 CLI::Option* add_number(CLI::App& command, const std::string& name, T& target, T least, T most,
                         const std::string& help) {
-  const auto text = [](T value) { return CLI::detail::to_string(value); };
-  const std::string range = text(least) + " to " + text(most);
+  const std::string range = number_text(least) + " to " + number_text(most);
   const auto reject = [least, most, range](const std::string& given) -> std::string {
     T value{};
     if (read_number(given, value) && value >= least && value <= most) return {};
@@ -37,7 +45,7 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, T& target, T
   const auto take = [&target](const std::string& given) { read_number(given, target); };
   auto* option = command.add_option_function<std::string>(name, take, help);
   option->type_name(range)->check(reject);
-  if (target >= least && target <= most) option->default_str(text(target));
+  if (target >= least && target <= most) option->default_str(number_text(target));
   return option;
 }
 

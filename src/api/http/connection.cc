@@ -43,7 +43,7 @@ RequestHead native(const beast_http::request_header<>& header) {
 int status_of(const Error& head_error) {
   if (head_error.code == Code::kTooLong) return 431;
   if (head_error.code != Code::kUnsupported) return 400;
-  return head_error.message.find("HTTP/1.1 and") != std::string::npos ? 505 : 501;
+  return head_error.param == "version" ? 505 : 501;
 }
 
 }  // namespace

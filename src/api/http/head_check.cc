@@ -67,7 +67,7 @@ Result<void> check_request_line(std::string_view line, bool& http10) {
   if (!is_token(line.substr(0, first))) return invalid("The request method is malformed.");
   if (version != "HTTP/1.1" && version != "HTTP/1.0") {
     if (!is_version(version)) return invalid("The request line is malformed.");
-    return unsupported("This server speaks HTTP/1.1 and HTTP/1.0.");
+    return unsupported("This server speaks HTTP/1.1 and HTTP/1.0.", "version");
   }
   http10 = version == "HTTP/1.0";
   if (!target.starts_with('/') || !std::ranges::all_of(target, is_visible) ||

@@ -13,8 +13,8 @@ namespace o3::api::http {
 // control characters, no folded lines, no space before a colon, an origin-form target, HTTP/1.0 or
 // 1.1, exactly one Host (HTTP/1.1), at most one Content-Length (digits), Transfer-Encoding only
 // "chunked", once, with HTTP/1.1 and without Content-Length, no repeated Authorization or
-// Content-Type, at most 100 fields. kUnsupported: another version or transfer coding; kTooLong:
-// more fields.
+// Content-Type, at most 100 fields. kUnsupported: another version (param "version") or transfer
+// coding; kTooLong: more fields.
 Result<void> check_head(std::string_view head);
 
 // Whether text that has no end yet can still become lines ended by CRLF: no bare CR or LF, no other
