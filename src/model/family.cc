@@ -36,7 +36,7 @@ Result<ModelConfig> read_config(const artifact::GgufFile& metadata, const Checkp
                      "general.architecture");
 }
 
-Result<std::unique_ptr<Model>> load_model(std::shared_ptr<const artifact::GgufFile> file,
+Result<std::unique_ptr<Model>> load_model(const std::shared_ptr<const artifact::GgufFile>& file,
                                           device::Backend& backend, const LoadOptions& options) {
   using device::DType;
   if (options.kv_dtype != DType::kF16 && options.kv_dtype != DType::kF32) {

@@ -30,7 +30,7 @@ Result<ModelConfig> read_config(const artifact::GgufFile& metadata, const Checkp
 // place); pages that packing has copied are given back to the system.
 // kUnsupported: an architecture, tensor or setting this build does not know, named, with what
 // would work. kInvalid: metadata out of bounds, tensors missing or misshapen, all named.
-Result<std::unique_ptr<Model>> load_model(std::shared_ptr<const artifact::GgufFile> file,
+Result<std::unique_ptr<Model>> load_model(const std::shared_ptr<const artifact::GgufFile>& file,
                                           device::Backend& backend, const LoadOptions& options);
 
 }  // namespace o3::model

@@ -107,8 +107,10 @@ struct ThreadPool::State {
     while (true) {
       const auto changed = [&] { return jobs.load(std::memory_order_acquire) != seen; };
       while (!spin_until(spin, changed)) jobs.wait(seen, std::memory_order_acquire);
-      if (stopping.load(std::memory_order_relaxed)) return;
+      // The count is read before `stopping`, which was set before the count last changed: a worker
+      // that takes note of the last change also sees that it was the last.
       seen = jobs.load(std::memory_order_acquire);
+      if (stopping.load(std::memory_order_relaxed)) return;
       take(index);
     }
   }

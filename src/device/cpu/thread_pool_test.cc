@@ -100,6 +100,15 @@ TEST(ThreadPool, WaitsForASlowWorker) {
   EXPECT_EQ(done[0] + done[1], 2);
 }
 
+// The last job and the order to stop can reach a spinning worker in one look, and then it must not
+// wait for another. Jobs without work, back to back, make that look likely.
+TEST(ThreadPool, EndsRightBehindItsLastJob) {
+  for (int i = 0; i < 1000; ++i) {
+    ThreadPool pool(2);
+    for (int job = 0; job < 3000; ++job) pool.run(2, [](int64_t, int) {});
+  }
+}
+
 TEST(ThreadPool, DefaultSizeIsWhatTheProcessMayUse) {
   EXPECT_GE(ThreadPool::available_cpus(), 1);
   EXPECT_EQ(ThreadPool(0).size(), ThreadPool::available_cpus());

@@ -47,6 +47,7 @@ class AddedIds {
 
   Result<void> add_all(std::vector<AddedToken> tokens, std::vector<AddedToken>& out) {
     std::vector<std::string_view> texts;
+    texts.reserve(tokens.size());
     for (const AddedToken& token : tokens) texts.push_back(token.text);
     const std::vector<Token> known = tokens_.find(texts);
     for (size_t i = 0; i < tokens.size(); ++i) O3_TRY(add(tokens[i], known[i], out));

@@ -106,6 +106,7 @@ Result<Value> filter_format(Call& call) {
     return invalid("can't handle positional and keyword arguments at the same time");
   }
   std::vector<std::pair<Value, Value>> members;
+  members.reserve(call.named.size());
   for (const auto& [name, value] : call.named) members.emplace_back(call.name_value(name), value);
   O3_ASSIGN(const Value mapping, make_dict(std::move(members)));
   return percent_format(*call.state, format, mapping);

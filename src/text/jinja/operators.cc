@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <cstring>
 #include <numeric>
 #include <string>
@@ -282,7 +283,7 @@ Result<Value> plus(const Value& value) {
 Result<bool> equal(RenderState& state, const Value& a, const Value& b) {
   O3_TRY(state.charge(1));
   if (a.is_number() && b.is_number()) return exact(a) == exact(b);
-  if (is_any_number(a) && is_any_number(b)) return wide_order(a, b) == 0;
+  if (is_any_number(a) && is_any_number(b)) return std::is_eq(wide_order(a, b));
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
     case Value::Kind::kUndefined:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <compare>
 #include <limits>
 #include <optional>
 #include <string>
@@ -128,9 +129,10 @@ std::partial_ordering wide_order(const Value& a, const Value& b) {
     return negative ? std::partial_ordering::less : std::partial_ordering::greater;
   }
   const auto size = left.size() <=> right.size();
-  const std::strong_ordering ordering = size != 0 ? size : left <=> right;
-  if (ordering == 0) return std::partial_ordering::equivalent;
-  return (ordering < 0) != negative ? std::partial_ordering::less : std::partial_ordering::greater;
+  const std::strong_ordering ordering = std::is_neq(size) ? size : left <=> right;
+  if (std::is_eq(ordering)) return std::partial_ordering::equivalent;
+  return std::is_lt(ordering) != negative ? std::partial_ordering::less
+                                          : std::partial_ordering::greater;
 }
 
 Value wide_negated(const Value& value) {

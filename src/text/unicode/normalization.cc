@@ -56,6 +56,7 @@ uint8_t combining_class(char32_t code) noexcept {
 }
 
 const Decomposition* decomposition(char32_t code, bool compatible) noexcept {
+  if (code < kFirstDecomposing) return nullptr;
   const auto* found =
       std::lower_bound(std::begin(kDecompositions), std::end(kDecompositions), code,
                        [](const Decomposition& d, char32_t wanted) { return d.code < wanted; });
@@ -68,9 +69,7 @@ const Decomposition* decomposition(char32_t code, bool compatible) noexcept {
 
 void decompose(MarkedChar c, bool compatible, std::vector<MarkedChar>& out) {
   const auto put = [&](char32_t code) { out.push_back({code, c.mark, combining_class(code)}); };
-  if (c.code < kFirstDecomposing) {
-    put(c.code);
-  } else if (c.code >= kS && c.code < kS + kLs * kVs * kTs) {
+  if (c.code >= kS && c.code < kS + kLs * kVs * kTs) {
     const char32_t index = c.code - kS;
     put(kL + index / (kVs * kTs));
     put(kV + index % (kVs * kTs) / kTs);
