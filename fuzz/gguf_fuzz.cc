@@ -3,6 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "artifact/gguf/describe.h"
 #include "artifact/gguf/gguf_file.h"
@@ -16,11 +19,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   O3_CHECK(!o3::artifact::describe_text(*file).empty(), "every file can be described");
+  O3_CHECK(!o3::artifact::describe(*file).dump().empty(), "and is UTF-8 in JSON");
   for (const auto& entry : file->metadata()) {
     O3_CHECK(file->find(entry.key) == &entry.value, "every key is found");
     (void)file->required<uint64_t>(entry.key);
     (void)file->required<float>(entry.key);
+    (void)file->required<std::string>(entry.key);
     (void)file->required<std::vector<int32_t>>(entry.key);
+    (void)file->required<std::vector<float>>(entry.key);
+    const auto texts = file->optional<o3::artifact::StringArray>(entry.key);
+    if (!texts.ok() || !texts->has_value()) continue;
+    size_t bytes = 0;
+    for (const std::string_view text : **texts) bytes += text.size();
+    O3_CHECK(bytes <= size, "strings lie in the file");
   }
   unsigned sum = 0;
   for (const auto& tensor : file->tensors()) {

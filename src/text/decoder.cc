@@ -34,6 +34,19 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   text = std::move(out);
 }
 
+void replace_matches(std::string& text, const Regex& regex, std::string_view to) {
+  std::string out;
+  RegexScanner scanner(regex, text);
+  size_t done = 0;
+  for (auto m = scanner.next(); m.begin != RegexScanner::kNone; m = scanner.next()) {
+    out.append(text, done, m.begin - done);
+    out += to;
+    done = m.end;
+  }
+  out.append(text, done);
+  text = std::move(out);
+}
+
 void strip(std::string& text, const Step& step) {
   if (step.a.empty()) return;
   std::string_view rest = text;
@@ -75,7 +88,14 @@ void byte_level(std::string& text) {
   if (append_alphabet_bytes(text, bytes)) text = std::move(bytes);
 }
 
-void apply(const Step& step, std::string& text, bool first) {
+void ctc(std::string& text, const Step& step) {
+  replace_all(text, step.a, "");
+  if (!step.flag) return;
+  clean_up(text);
+  replace_all(text, step.b, " ");
+}
+
+void apply(const Step& step, std::string& text, bool first, bool last) {
   switch (step.kind) {
     case Kind::kByteLevel:
       return byte_level(text);
@@ -84,6 +104,7 @@ void apply(const Step& step, std::string& text, bool first) {
     case Kind::kFuse:
       return;
     case Kind::kReplace:
+      if (step.regex != nullptr) return replace_matches(text, *step.regex, step.b);
       return replace_all(text, step.a, step.b);
     case Kind::kStrip:
       return strip(text, step);
@@ -97,45 +118,114 @@ void apply(const Step& step, std::string& text, bool first) {
       }
       if (step.flag) clean_up(text);
       return;
+    case Kind::kBpe:
+      return replace_all(text, step.a, last ? "" : " ");
+    case Kind::kCtc:
+      return ctc(text, step);
     case Kind::kSpaces:
       if (!first) text.insert(0, " ");
       return;
   }
 }
 
+// Bytes in a row are one token to the steps behind.
+void join_bytes(std::vector<std::string>& tokens) {
+  std::vector<std::string> out;
+  bool before = false;  // the last one was a byte
+  for (std::string& token : tokens) {
+    std::string text = token;
+    byte_fallback(text);
+    const bool byte = text.size() == 1 && token.size() == 6;
+    if (byte && before) {
+      out.back() += text;
+    } else {
+      out.push_back(std::move(text));
+    }
+    before = byte;
+  }
+  tokens = std::move(out);
+}
+
+void apply_all(const Step& step, std::vector<std::string>& tokens) {
+  if (step.kind == Kind::kByteFallback) return join_bytes(tokens);
+  if (step.kind == Kind::kCtc) {
+    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+  }
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    apply(step, tokens[i], i == 0, i + 1 == tokens.size());
+  }
+  if (step.kind == Kind::kCtc) {
+    std::erase_if(tokens, [](const std::string& token) { return token.empty(); });
+  }
+}
+
 }  // namespace
 
-Result<Decoder> Decoder::build(std::vector<Step> steps) {
-  Decoder out;
+Decoder::Decoder(std::vector<Step> steps) {
   bool fused = false;
   for (Step& step : steps) {
-    const bool any =
-        step.kind == Kind::kReplace || step.kind == Kind::kStrip || step.kind == Kind::kFuse;
-    if (fused && !any) {
-      return unsupported("a decoder behind Fuse or ByteLevel other than Strip and Replace");
-    }
-    fused = fused || step.kind == Kind::kFuse || step.kind == Kind::kByteLevel;
-    const bool behind = fused && step.kind != Kind::kByteLevel && step.kind != Kind::kFuse;
-    (behind ? out.whole_ : out.single_).push_back(std::move(step));
+    const bool fuses = step.kind == Kind::kFuse || step.kind == Kind::kByteLevel;
+    (fused ? whole_ : single_).push_back(std::move(step));
+    fused = fused || fuses;
   }
-  return out;
 }
 
 std::string Decoder::piece(std::string_view token, bool first) const {
   std::string text(token);
-  for (const Step& step : single_) apply(step, text, first);
+  for (const Step& step : single_) apply(step, text, first, false);
   return text;
 }
 
 void Decoder::finish(std::string& text) const {
-  for (const Step& step : whole_) apply(step, text, false);
+  for (const Step& step : whole_) apply(step, text, true, true);
+}
+
+std::string Decoder::join(std::vector<std::string> tokens) const {
+  for (const Step& step : single_) apply_all(step, tokens);
+  std::string out;
+  for (const std::string& token : tokens) out += token;
+  finish(out);
+  return out;
 }
 
 bool Decoder::is_positionless() const noexcept {
   return whole_.empty() && std::none_of(single_.begin(), single_.end(), [](const Step& step) {
            return step.kind == Kind::kMetaspace || step.kind == Kind::kWordPiece ||
-                  step.kind == Kind::kSpaces;
+                  step.kind == Kind::kBpe || step.kind == Kind::kCtc || step.kind == Kind::kSpaces;
          });
+}
+
+bool Decoder::asks_neighbours() const noexcept {
+  for (size_t i = 0; i < single_.size(); ++i) {
+    const Kind kind = single_[i].kind;
+    const bool next_sees_bytes =
+        kind == Kind::kByteFallback && i + 1 < single_.size() && single_[i + 1].kind != Kind::kFuse;
+    if (kind == Kind::kBpe || kind == Kind::kCtc || next_sees_bytes) return true;
+  }
+  return false;
+}
+
+bool Decoder::streams() const noexcept {
+  const bool repeats = std::any_of(single_.begin(), single_.end(),
+                                   [](const Step& step) { return step.kind == Kind::kCtc; });
+  return !repeats && std::all_of(whole_.begin(), whole_.end(), [](const Step& step) {
+    return step.kind == Kind::kFuse || (step.kind == Kind::kStrip && step.a == " ");
+  });
+}
+
+double Decoder::growth() const noexcept {
+  double product = 1;
+  for (const std::vector<Step>* steps : {&single_, &whole_}) {
+    for (const Step& step : *steps) {
+      const double made = static_cast<double>(step.b.size());
+      if (step.kind == Kind::kReplace && step.regex != nullptr) product *= 1 + made;
+      if (step.kind == Kind::kReplace && step.regex == nullptr) {
+        product *= std::max(1.0, made / static_cast<double>(step.a.size()));
+      }
+      if (step.kind == Kind::kWordPiece || step.kind == Kind::kSpaces) product *= 2;
+    }
+  }
+  return product;
 }
 
 bool Decoder::is_byte_level() const noexcept {

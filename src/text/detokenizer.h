@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.h"
 #include "text/tokenizer.h"
@@ -21,19 +22,26 @@ class Utf8Stream {
   std::string pending_;
 };
 
-// Incremental detokeniser of one choice.
+// Incremental detokeniser of one choice. Where tokens depend on their neighbours (see
+// Tokenizer::streams) the text comes whole, with the flush.
 class Detokenizer {
  public:
   explicit Detokenizer(const Tokenizer& tokenizer, bool show_control = false)
       : tokenizer_(&tokenizer), show_control_(show_control) {}
   void push(Token token, std::string& out) {
+    if (!tokenizer_->streams()) return held_.push_back(token);
     stream_.push(tokenizer_->bytes(token, show_control_), out);
   }
-  void flush(std::string& out) { stream_.flush(out); }
+  void flush(std::string& out) {
+    if (!held_.empty()) out += decode(*tokenizer_, held_, show_control_);
+    held_.clear();
+    stream_.flush(out);
+  }
 
  private:
   const Tokenizer* tokenizer_;
   bool show_control_;
+  std::vector<Token> held_;
   Utf8Stream stream_;
 };
 

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "text/detokenizer.h"
@@ -107,17 +108,57 @@ TEST(TokenizerJson, RefusesByName) {
             std::string::npos);
   EXPECT_NE(refusal(R"({"model":{"type":"BPE","vocab":{"a":0},"merges":["a b"]}})").find("merge 0"),
             std::string::npos);
-  EXPECT_NE(refusal(R"({"model":{"type":"WordLevel","vocab":{"a":0}}})").find("WordLevel"),
+  EXPECT_NE(refusal(R"({"model":{"type":"WordLevel","vocab":{"a":0}}})").find("unk_token"),
+            std::string::npos);
+  EXPECT_NE(refusal(R"({"model":{"type":"Words","vocab":{"a":0}}})").find("WordLevel"),
             std::string::npos);
   EXPECT_NE(
-      refusal(R"({"normalizer":{"type":"Nmt"},"model":{"vocab":{"a":0},"merges":[]}})").find("Nmt"),
+      refusal(R"({"normalizer":{"type":"Mnt"},"model":{"vocab":{"a":0},"merges":[]}})").find("Mnt"),
       std::string::npos);
   const std::string_view look_behind = R"~({"pre_tokenizer":{"type":"Split","pattern":
       {"Regex":"(?<=a)"},"behavior":"Isolated"},"model":{"vocab":{"a":0},"merges":[]}})~";
   EXPECT_NE(refusal(look_behind).find("(?<="), std::string::npos);
   EXPECT_NE(
-      refusal(R"({"decoder":{"type":"CTC"},"model":{"vocab":{"a":0},"merges":[]}})").find("CTC"),
+      refusal(R"({"decoder":{"type":"ABC"},"model":{"vocab":{"a":0},"merges":[]}})").find("ABC"),
       std::string::npos);
+  const auto refused_part = [](const std::string& part) {
+    return refusal("{" + part + R"(,"model":{"vocab":{"a":0},"merges":[]}})");
+  };
+  for (
+      const auto& [part, word] : std::vector<std::pair<std::string, std::string>>{
+          {R"("post_processor":{"type":"Other"})", "Other"},
+          {R"("post_processor":{"type":"BertProcessing","cls":["a",0],"sep":["b",7]})",
+           "not there"},
+          {R"("post_processor":{"type":"TemplateProcessing","single":[]})", "$A once"},
+          {R"("post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"x"}}]})",
+           "ids of \"x\""},
+          {R"("decoder":{"type":"BPEDecoder","suffix":""})", "suffix"},
+          {R"("decoder":{"type":"CTC","pad_token":"a","word_delimiter_token":""})", "delimiter"},
+          {R"("pre_tokenizer":{"type":"FixedLength","length":0})", "at least 1"},
+          {R"("pre_tokenizer":{"type":"CharDelimiterSplit","delimiter":"ab"})", "one character"},
+          {R"("normalizer":{"type":"Precompiled","precompiled_charsmap":"!"})", "base64"},
+          {R"("normalizer":{"type":"Precompiled","precompiled_charsmap":"AAA="})", "cut short"},
+          {R"("normalizer":{"type":"Precompiled","precompiled_charsmap":"/////w=="})", "announce"},
+          {R"("normalizer":{"type":"Sequence","normalizers":[{"type":"Prepend","prepend":")" +
+               std::string(100, 'x') + R"("},{"type":"Prepend","prepend":")" +
+               std::string(100, 'x') + R"("}]})",
+           "10201 times longer"}}) {
+    EXPECT_NE(refused_part(part).find(word), std::string::npos) << part << refused_part(part);
+  }
+  EXPECT_NE(refusal(R"({"model":{"type":"BPE","dropout":0.1,"vocab":{"a":0},"merges":[]}})")
+                .find("dropout"),
+            std::string::npos);
+}
+
+// What training or batches wanted: the server counts the context itself.
+TEST(TokenizerJson, TruncationAndPaddingAreNotApplied) {
+  const auto loaded = load_tokenizer_json(R"~({
+      "truncation": {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0},
+      "padding": {"strategy": {"Fixed": 9}, "direction": "Right", "pad_to_multiple_of": null,
+                  "pad_id": 1, "pad_type_id": 0, "pad_token": "b"},
+      "model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}})~");
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_EQ((*loaded)->encode("aaaa", SpecialTokens::kParse), (std::vector<Token>{0, 0, 0, 0}));
 }
 
 }  // namespace

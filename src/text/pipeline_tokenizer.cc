@@ -9,6 +9,29 @@
 #include "text/unicode/utf8.h"
 
 namespace o3::text {
+namespace {
+
+// Real tokenizers: 12 for Llama 2, 144 for T5.
+constexpr double kMostGrowth = 4096;
+constexpr double kMostDecodedBytes = 1u << 30;  // of all tokens
+
+Result<void> check_growth(const TokenizerParts& parts) {
+  double growth = parts.normalizer != nullptr ? parts.normalizer->growth() : 1;
+  if (parts.pre_tokenizer != nullptr) growth *= parts.pre_tokenizer->growth();
+  if (growth > kMostGrowth) {
+    return unsupported("the tokenizer could make texts " +
+                       std::to_string(static_cast<int64_t>(std::min(growth, 1e15))) +
+                       " times longer; 4096 is the most that is allowed");
+  }
+  const double bytes = parts.decoder.growth() * static_cast<double>(parts.vocabulary->text_bytes());
+  if (bytes > kMostDecodedBytes) {
+    return unsupported("the tokenizer's decoder could make its tokens longer than 1 GiB in all");
+  }
+  return {};
+}
+
+}  // namespace
+
 struct PipelineTokenizer::Source {
   std::string_view text;
   Trust trust = Trust::none();
@@ -58,6 +81,12 @@ struct PipelineTokenizer::Run {
     if (has_room_for(1)) result.tokens.push_back(token);
   }
 };
+
+Result<std::unique_ptr<Tokenizer>> PipelineTokenizer::build(TokenizerParts parts) {
+  O3_TRY(check_growth(parts));
+  // The constructor is private: make_unique() cannot call it.
+  return std::unique_ptr<Tokenizer>(new PipelineTokenizer(std::move(parts)));
+}
 
 PipelineTokenizer::PipelineTokenizer(TokenizerParts parts) : parts_(std::move(parts)) {
   std::vector<AddedToken> raw;
@@ -236,6 +265,16 @@ std::string_view PipelineTokenizer::bytes(Token token, bool show_control) const 
 }
 
 std::string PipelineTokenizer::join(std::span<const Token> tokens, bool show_control) const {
+  if (parts_.decoder.asks_neighbours()) {
+    std::vector<std::string> texts;
+    for (const Token token : tokens) {
+      if (!parts_.vocabulary->contains(token) || hidden(token, show_control)) continue;
+      const auto renamed = renamed_.find(token);
+      const bool other = renamed != renamed_.end();
+      texts.push_back(other ? renamed->second : parts_.vocabulary->written(token));
+    }
+    return parts_.decoder.join(std::move(texts));
+  }
   std::string out;
   bool first = !parts_.decoder.is_positionless();
   for (const Token token : tokens) {

@@ -30,6 +30,7 @@ struct TokenizerParts {
   PreTokenizerPtr pre_tokenizer;  // may be null
   std::unique_ptr<TokenModel> model;
   Decoder decoder;
+  Frame frame;
   std::optional<Token> bos;
   std::optional<Token> eos;
   bool add_bos = false;
@@ -37,13 +38,16 @@ struct TokenizerParts {
 
 class PipelineTokenizer final : public Tokenizer {
  public:
-  explicit PipelineTokenizer(TokenizerParts parts);
+  // kUnsupported: normalizer, pre-tokenizer or decoder could make texts huge.
+  static Result<std::unique_ptr<Tokenizer>> build(TokenizerParts parts);
 
   int32_t vocabulary_size() const noexcept override { return parts_.vocabulary->size(); }
   std::optional<Token> bos() const noexcept override { return parts_.bos; }
   std::optional<Token> eos() const noexcept override { return parts_.eos; }
   std::optional<Token> unknown() const noexcept override { return parts_.model->unknown(); }
   bool adds_bos() const noexcept override { return parts_.add_bos; }
+  Frame frame() const override { return parts_.frame; }
+  bool streams() const noexcept override { return parts_.decoder.streams(); }
   bool is_control(Token token) const noexcept override {
     return parts_.vocabulary->contains(token) && control_[static_cast<size_t>(token)];
   }
@@ -57,6 +61,8 @@ class PipelineTokenizer final : public Tokenizer {
   std::string join(std::span<const Token> tokens, bool show_control) const override;
 
  private:
+  explicit PipelineTokenizer(TokenizerParts parts);
+
   struct Source;  // well-formed text and whose it is
   struct Run;     // the work on one text
 

@@ -35,6 +35,12 @@ struct BoundedTokens {
   bool fits = true;
 };
 
+// What a post-processor puts around one text: [CLS] and [SEP], or BOS.
+struct Frame {
+  std::vector<Token> before;
+  std::vector<Token> after;
+};
+
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
@@ -43,6 +49,8 @@ class Tokenizer {
   virtual std::optional<Token> bos() const noexcept = 0;
   virtual std::optional<Token> eos() const noexcept = 0;
   virtual bool adds_bos() const noexcept = 0;
+  // For who wants the tokens that the model's makers put around a text; encode() adds none of them.
+  virtual Frame frame() const { return {}; }
   // Special or added, and nothing that ordinary text becomes by itself (Gemma's runs of spaces).
   virtual bool is_control(Token token) const noexcept = 0;
   // Of text that no other token covers, in models that have one: plain text can become it.
@@ -67,6 +75,8 @@ class Tokenizer {
   // `show_control`, else nothing; user-defined tokens ("<think>" in some models) are visible text.
   // Out-of-range ids give nothing.
   virtual std::string_view bytes(Token token, bool show_control) const noexcept = 0;
+  // False: what tokens say depends on their neighbours, so a text is known only as a whole.
+  virtual bool streams() const noexcept { return true; }
   // Raw bytes of a whole text. Some tokenizers write its first token otherwise than bytes() does,
   // which always gives the space before a word.
   virtual std::string join(std::span<const Token> tokens, bool show_control) const {

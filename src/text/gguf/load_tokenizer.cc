@@ -120,11 +120,7 @@ Result<TokenizerParts> common_parts(const TokenizerSpec& spec,
 }
 
 Result<std::unique_ptr<Tokenizer>> finish(TokenizerParts parts) {
-  return std::unique_ptr<Tokenizer>(std::make_unique<PipelineTokenizer>(std::move(parts)));
-}
-
-Result<Decoder> decoder(std::vector<Decoder::Step> steps) {
-  return Decoder::build(std::move(steps));
+  return PipelineTokenizer::build(std::move(parts));
 }
 
 // Byte-level BPE.
@@ -143,7 +139,7 @@ Result<std::unique_ptr<Tokenizer>> load_byte_level(const TokenizerSpec& spec) {
   BpeOptions options;
   options.ignore_merges = pre.ignore_merges;
   parts.model = std::make_unique<BpeModel>(parts.vocabulary, std::move(merges), options);
-  O3_ASSIGN(parts.decoder, decoder({{Decoder::Step::Kind::kByteLevel, {}, {}, 0, 0, false}}));
+  parts.decoder = Decoder({{Decoder::Step::Kind::kByteLevel, {}, {}, 0, 0, false, nullptr}});
   return finish(std::move(parts));
 }
 
@@ -195,11 +191,11 @@ Result<std::unique_ptr<Tokenizer>> load_characters(const TokenizerSpec& spec) {
     O3_ASSIGN(merges, MergeTable::from_scores(spec.scores, *parts.vocabulary));
   }
   parts.model = std::make_unique<BpeModel>(parts.vocabulary, std::move(merges), options);
-  std::vector<Decoder::Step> decoders = {{Kind::kReplace, space, " ", 0, 0, false},
-                                         {Kind::kByteFallback, {}, {}, 0, 0, false},
-                                         {Kind::kFuse, {}, {}, 0, 0, false}};
-  if (spec.add_space_prefix) decoders.push_back({Kind::kStrip, " ", {}, 1, 0, false});
-  O3_ASSIGN(parts.decoder, decoder(std::move(decoders)));
+  std::vector<Decoder::Step> decoders = {{Kind::kReplace, space, " ", 0, 0, false, nullptr},
+                                         {Kind::kByteFallback, {}, {}, 0, 0, false, nullptr},
+                                         {Kind::kFuse, {}, {}, 0, 0, false, nullptr}};
+  if (spec.add_space_prefix) decoders.push_back({Kind::kStrip, " ", {}, 1, 0, false, nullptr});
+  parts.decoder = Decoder(std::move(decoders));
   return finish(std::move(parts));
 }
 
@@ -228,7 +224,7 @@ Result<std::unique_ptr<Tokenizer>> load_word_piece(const TokenizerSpec& spec) {
   WordPieceOptions options;
   options.unknown = *spec.unknown;
   parts.model = std::make_unique<WordPieceModel>(*parts.vocabulary, options);
-  O3_ASSIGN(parts.decoder, decoder({{Decoder::Step::Kind::kWordPiece, "##", {}, 0, 0, true}}));
+  parts.decoder = Decoder({{Decoder::Step::Kind::kWordPiece, "##", {}, 0, 0, true, nullptr}});
   return finish(std::move(parts));
 }
 

@@ -9,8 +9,10 @@
 #include "base/result.h"
 #include "text/decoder.h"
 #include "text/hf/json_tree.h"
+#include "text/model/vocabulary.h"
 #include "text/normalize/normalizer.h"
 #include "text/split/pre_tokenizer.h"
+#include "text/tokenizer.h"
 
 namespace o3::text {
 
@@ -23,5 +25,9 @@ struct ParsedPreTokenizer {
 Result<ParsedPreTokenizer> parse_pre_tokenizer(const std::optional<JsonValue>& json);
 
 Result<Decoder> parse_decoder(const std::optional<JsonValue>& json);
+
+// What it puts around one text; its tokens must be in the vocabulary.
+Result<Frame> parse_post_processor(const std::optional<JsonValue>& json,
+                                   const Vocabulary& vocabulary);
 
 }  // namespace o3::text

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,20 +30,25 @@ Result<void> sequence(const JsonValue& json, int depth, Steps& out) {
 
 template <Kind kind>
 Result<void> plain(const JsonValue& /*json*/, int /*depth*/, Steps& out) {
-  out.push_back({kind, {}, {}, 0, 0, false});
+  out.push_back({kind, {}, {}, 0, 0, false, nullptr});
   return {};
 }
 
 Result<void> replace(const JsonValue& json, int /*depth*/, Steps& out) {
   O3_ASSIGN(Pattern pattern, pattern_field(json));
-  if (pattern.regex) return unsupported("tokenizer.json: a Replace decoder with a Regex");
-  O3_ASSIGN(std::string content, string_field(json, "content"));
-  out.push_back({Kind::kReplace, std::move(pattern.text), std::move(content), 0, 0, false});
+  Step step{Kind::kReplace, {}, {}, 0, 0, false, nullptr};
+  O3_ASSIGN(step.b, string_field(json, "content"));
+  if (pattern.regex) {
+    O3_ASSIGN(Regex regex, compile_pattern(pattern));
+    step.regex = std::make_shared<const Regex>(std::move(regex));
+  }
+  step.a = std::move(pattern.text);
+  out.push_back(std::move(step));
   return {};
 }
 
 Result<void> strip(const JsonValue& json, int /*depth*/, Steps& out) {
-  Step step{Kind::kStrip, {}, {}, 0, 0, false};
+  Step step{Kind::kStrip, {}, {}, 0, 0, false, nullptr};
   O3_ASSIGN(step.a, string_field(json, "content"));
   O3_ASSIGN(step.left, size_field(json, "start", 0));
   O3_ASSIGN(step.right, size_field(json, "stop", 0));
@@ -51,8 +57,8 @@ Result<void> strip(const JsonValue& json, int /*depth*/, Steps& out) {
 }
 
 Result<void> metaspace(const JsonValue& json, int /*depth*/, Steps& out) {
-  Step step{Kind::kMetaspace, {}, {}, 0, 0, false};
-  O3_ASSIGN(step.a, string_field(json, "replacement"));
+  Step step{Kind::kMetaspace, {}, {}, 0, 0, false, nullptr};
+  O3_ASSIGN(step.a, text_field(json, "replacement"));
   O3_ASSIGN(step.flag, bool_field(json, "add_prefix_space", true));
   if (const auto scheme = json.find("prepend_scheme"); scheme && scheme->string()) {
     step.flag = *scheme->string() != "never";
@@ -62,8 +68,24 @@ Result<void> metaspace(const JsonValue& json, int /*depth*/, Steps& out) {
 }
 
 Result<void> word_piece(const JsonValue& json, int /*depth*/, Steps& out) {
-  Step step{Kind::kWordPiece, {}, {}, 0, 0, false};
+  Step step{Kind::kWordPiece, {}, {}, 0, 0, false, nullptr};
   O3_ASSIGN(step.a, string_field(json, "prefix"));
+  O3_ASSIGN(step.flag, bool_field(json, "cleanup", true));
+  out.push_back(std::move(step));
+  return {};
+}
+
+Result<void> bpe(const JsonValue& json, int /*depth*/, Steps& out) {
+  Step step{Kind::kBpe, {}, {}, 0, 0, false, nullptr};
+  O3_ASSIGN(step.a, text_field(json, "suffix"));
+  out.push_back(std::move(step));
+  return {};
+}
+
+Result<void> ctc(const JsonValue& json, int /*depth*/, Steps& out) {
+  Step step{Kind::kCtc, {}, {}, 0, 0, false, nullptr};
+  O3_ASSIGN(step.a, text_field(json, "pad_token"));
+  O3_ASSIGN(step.b, text_field(json, "word_delimiter_token"));
   O3_ASSIGN(step.flag, bool_field(json, "cleanup", true));
   out.push_back(std::move(step));
   return {};
@@ -82,6 +104,8 @@ constexpr std::array kRows{
     Row{"Strip", &strip},
     Row{"Metaspace", &metaspace},
     Row{"WordPiece", &word_piece},
+    Row{"BPEDecoder", &bpe},
+    Row{"CTC", &ctc},
 };
 
 Result<void> add(const JsonValue& json, int depth, Steps& out) {
@@ -99,11 +123,11 @@ Result<void> add(const JsonValue& json, int depth, Steps& out) {
 Result<Decoder> parse_decoder(const std::optional<JsonValue>& json) {
   Steps steps;
   if (!json || json->is_null()) {
-    steps.push_back({Kind::kSpaces, {}, {}, 0, 0, false});
+    steps.push_back({Kind::kSpaces, {}, {}, 0, 0, false, nullptr});
   } else {
     O3_TRY(add(*json, 0, steps));
   }
-  return Decoder::build(std::move(steps));
+  return Decoder(std::move(steps));
 }
 
 }  // namespace o3::text

@@ -35,6 +35,12 @@ Result<std::string> string_field(const JsonValue& json, std::string_view key) {
   return std::string(*text);
 }
 
+Result<std::string> text_field(const JsonValue& json, std::string_view key) {
+  O3_ASSIGN(std::string text, string_field(json, key));
+  if (text.empty()) return wrong(json, key, "a string that is not empty");
+  return text;
+}
+
 Result<size_t> size_field(const JsonValue& json, std::string_view key, size_t missing) {
   const auto value = json.find(key);
   if (!value || value->is_null()) return missing;

@@ -15,6 +15,7 @@ namespace o3::text {
 // Absent or null: the default. Another kind of value is kInvalid.
 Result<bool> bool_field(const JsonValue& json, std::string_view key, bool missing);
 Result<std::string> string_field(const JsonValue& json, std::string_view key);  // must be there
+Result<std::string> text_field(const JsonValue& json, std::string_view key);    // and not empty
 Result<size_t> size_field(const JsonValue& json, std::string_view key, size_t missing);
 
 std::string_view type_of(const JsonValue& json);  // "type", empty if absent

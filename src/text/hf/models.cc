@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "text/byte_alphabet.h"
 #include "text/hf/fields.h"
 #include "text/model/bpe_model.h"
 #include "text/model/unigram_model.h"
+#include "text/model/word_level_model.h"
 #include "text/model/word_piece_model.h"
 
 namespace o3::text {
@@ -104,30 +106,37 @@ Result<std::vector<MergePair>> read_merges(const JsonValue& model) {
   return out;
 }
 
-Result<void> refuse_affixes(const JsonValue& model) {
-  for (const std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-    const auto value = model.find(key);
-    if (value && value->string() && !value->string()->empty()) {
-      return unsupported("tokenizer.json: BPE with a " + std::string(key) + " is not supported");
-    }
-  }
-  const auto dropout = model.find("dropout");
-  if (dropout && dropout->number().value_or(0) > 0) {
-    return unsupported("tokenizer.json: BPE with dropout is not supported");
-  }
-  return {};
+// Written as the vocabulary is: as bytes, if it is a byte-level one.
+Result<std::string> affix_field(const JsonValue& model, std::string_view key, TextForm form) {
+  const auto value = model.find(key);
+  if (!value || value->is_null()) return std::string();
+  O3_ASSIGN(std::string text, string_field(model, key));
+  if (form == TextForm::kPlain) return text;
+  std::string bytes;
+  if (append_alphabet_bytes(text, bytes)) return bytes;
+  return unsupported("tokenizer.json: \"" + std::string(key) +
+                     "\" must be written in the byte-level alphabet");
 }
 
 Result<std::unique_ptr<TokenModel>> bpe(const JsonValue& model,
                                         std::shared_ptr<const Vocabulary> vocabulary) {
-  O3_TRY(refuse_affixes(model));
+  const auto dropout = model.find("dropout");
+  if (dropout && dropout->number().value_or(0) > 0) {
+    return unsupported(
+        "tokenizer.json: BPE with dropout gives other tokens each time; "
+        "without it the file would work");
+  }
   BpeOptions options;
+  const TextForm form = vocabulary->form();
+  O3_ASSIGN(options.continuing_prefix, affix_field(model, "continuing_subword_prefix", form));
+  O3_ASSIGN(options.word_suffix, affix_field(model, "end_of_word_suffix", form));
   O3_ASSIGN(options.unknown, token_field(model, "unk_token", *vocabulary));
   O3_ASSIGN(options.fuse_unknown, bool_field(model, "fuse_unk", false));
   O3_ASSIGN(options.byte_fallback, bool_field(model, "byte_fallback", false));
   O3_ASSIGN(options.ignore_merges, bool_field(model, "ignore_merges", false));
   O3_ASSIGN(const std::vector<MergePair> pairs, read_merges(model));
-  O3_ASSIGN(MergeTable merges, MergeTable::build(pairs, *vocabulary));
+  O3_ASSIGN(MergeTable merges,
+            MergeTable::build(pairs, *vocabulary, options.continuing_prefix.size()));
   return std::unique_ptr<TokenModel>(
       std::make_unique<BpeModel>(std::move(vocabulary), std::move(merges), options));
 }
@@ -171,6 +180,14 @@ Result<std::unique_ptr<TokenModel>> word_piece(const JsonValue& model,
   }
   O3_ASSIGN(options.max_characters, size_field(model, "max_input_chars_per_word", 100));
   return std::unique_ptr<TokenModel>(std::make_unique<WordPieceModel>(vocabulary, options));
+}
+
+Result<std::unique_ptr<TokenModel>> word_level(const JsonValue& model,
+                                               std::shared_ptr<const Vocabulary> vocabulary) {
+  O3_ASSIGN(const std::optional<Token> unknown, token_field(model, "unk_token", *vocabulary));
+  if (!unknown) return invalid("tokenizer.json: WordLevel needs an unk_token");
+  return std::unique_ptr<TokenModel>(
+      std::make_unique<WordLevelModel>(std::move(vocabulary), *unknown));
 }
 
 }  // namespace
@@ -227,8 +244,9 @@ Result<std::unique_ptr<TokenModel>> build_model(const JsonValue& model, const Mo
   if (type == "BPE") return bpe(model, std::move(vocabulary));
   if (type == "Unigram") return unigram(model, tokens, *vocabulary);
   if (type == "WordPiece") return word_piece(model, *vocabulary);
+  if (type == "WordLevel") return word_level(model, std::move(vocabulary));
   return unsupported("tokenizer.json: the model \"" + printable(type) +
-                     "\" is not supported; known: BPE, Unigram, WordPiece");
+                     "\" is not supported; known: BPE, Unigram, WordPiece, WordLevel");
 }
 
 }  // namespace o3::text

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/printable.h"
+#include "text/hf/base64.h"
 #include "text/hf/components.h"
 #include "text/hf/fields.h"
+#include "text/normalize/precompiled.h"
 
 namespace o3::text {
 namespace {
@@ -57,12 +60,26 @@ Result<NormalizerPtr> prepend(const JsonValue& json, int /*depth*/) {
   return prepend_normalizer(std::move(prefix));
 }
 
+Result<NormalizerPtr> precompiled(const JsonValue& json, int /*depth*/) {
+  O3_ASSIGN(const std::string written, string_field(json, "precompiled_charsmap"));
+  const auto raw = base64_bytes(written);
+  if (!raw) return invalid("tokenizer.json: \"precompiled_charsmap\" must be base64 text");
+  O3_ASSIGN(PrecompiledRules rules, PrecompiledRules::parse(std::as_bytes(std::span(*raw))));
+  return precompiled_normalizer(std::move(rules));
+}
+
 template <NormalForm form>
 Result<NormalizerPtr> normal_form(const JsonValue& /*json*/, int /*depth*/) {
   return unicode_normalizer(form);
 }
 Result<NormalizerPtr> lowercase(const JsonValue& /*json*/, int /*depth*/) {
   return lowercase_normalizer();
+}
+Result<NormalizerPtr> nmt(const JsonValue& /*json*/, int /*depth*/) {
+  return nmt_normalizer();
+}
+Result<NormalizerPtr> byte_level(const JsonValue& /*json*/, int /*depth*/) {
+  return byte_level_normalizer();
 }
 Result<NormalizerPtr> strip_accents(const JsonValue& /*json*/, int /*depth*/) {
   return strip_accents_normalizer();
@@ -84,6 +101,9 @@ constexpr std::array kRows{
     Row{"Replace", &replace},
     Row{"Prepend", &prepend},
     Row{"BertNormalizer", &bert},
+    Row{"Precompiled", &precompiled},
+    Row{"Nmt", &nmt},
+    Row{"ByteLevel", &byte_level},
 };
 
 Result<NormalizerPtr> parse(const JsonValue& json, int depth) {

@@ -8,6 +8,7 @@
 #include "text/hf/components.h"
 #include "text/hf/fields.h"
 #include "text/unicode/reference_classes.h"
+#include "text/unicode/utf8.h"
 
 namespace o3::text {
 namespace {
@@ -34,7 +35,7 @@ class Builder {
     Result<void> (Builder::*add)(const JsonValue& json, int depth);
     bool cuts_only;  // may stand behind ByteLevel
   };
-  static const std::array<Row, 9> kRows;
+  static const std::array<Row, 12> kRows;
 
   Result<void> add(const JsonValue& json, int depth) {
     std::string known;
@@ -125,6 +126,25 @@ class Builder {
     return add_set(reference_punctuation(), SplitBehavior::kIsolated);
   }
 
+  Result<void> delimiter(const JsonValue& json, int /*depth*/) {
+    O3_ASSIGN(const std::string text, string_field(json, "delimiter"));
+    if (text.empty() || next_utf8_unit(text).bytes != text.size()) {
+      return invalid("tokenizer.json: CharDelimiterSplit needs a delimiter of one character");
+    }
+    const char32_t code = next_utf8_unit(text).code;
+    return add_set({{code, code}}, SplitBehavior::kRemoved);
+  }
+  Result<void> scripts(const JsonValue& /*json*/, int /*depth*/) {
+    steps_.push_back(script_split());
+    return {};
+  }
+  Result<void> fixed_length(const JsonValue& json, int /*depth*/) {
+    O3_ASSIGN(const size_t length, size_field(json, "length", 5));
+    if (length == 0) return invalid("tokenizer.json: FixedLength needs a length of at least 1");
+    steps_.push_back(fixed_length_split(length));
+    return {};
+  }
+
   Result<void> add_regex(std::string_view pattern, SplitBehavior behavior, bool invert) {
     O3_ASSIGN(Regex regex, Regex::compile(pattern));
     steps_.push_back(regex_split(std::move(regex), behavior, invert));
@@ -157,7 +177,7 @@ class Builder {
   bool mapped_ = false;      // and its alphabet is needed by a later step
 };
 
-const std::array<Builder::Row, 9> Builder::kRows = {{
+const std::array<Builder::Row, 12> Builder::kRows = {{
     {"Sequence", &Builder::sequence, true},
     {"ByteLevel", &Builder::byte_level, false},
     {"Split", &Builder::split, true},
@@ -167,6 +187,9 @@ const std::array<Builder::Row, 9> Builder::kRows = {{
     {"Whitespace", &Builder::white_space, true},
     {"WhitespaceSplit", &Builder::white_space_split, true},
     {"BertPreTokenizer", &Builder::bert, true},
+    {"CharDelimiterSplit", &Builder::delimiter, true},
+    {"UnicodeScripts", &Builder::scripts, true},
+    {"FixedLength", &Builder::fixed_length, true},
 }};
 
 }  // namespace

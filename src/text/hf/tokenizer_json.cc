@@ -99,37 +99,7 @@ class AddedIds {
   std::unordered_map<std::string, size_t> places_;  // of a text in the list of added tokens
 };
 
-// The token that the post-processor puts first.
-std::optional<Token> first_special(const JsonValue& json, int depth) {
-  const std::string_view type = type_of(json);
-  if (type == "BertProcessing" || type == "RobertaProcessing") {
-    const auto cls = json.find("cls");
-    if (!cls || !cls->is_array() || cls->size() != 2) return std::nullopt;
-    const auto id = (*++cls->begin()).integer();
-    return id ? std::optional(static_cast<Token>(*id)) : std::nullopt;
-  }
-  if (type == "Sequence" && depth < 4) {
-    const auto list = json.find("processors");
-    if (!list || !list->is_array()) return std::nullopt;
-    for (const JsonValue step : *list) {
-      if (const auto token = first_special(step, depth + 1)) return token;
-    }
-    return std::nullopt;
-  }
-  const auto single = json.find("single");
-  if (type != "TemplateProcessing" || !single || single->size() == 0) return std::nullopt;
-  const auto special = (*single->begin()).find("SpecialToken");
-  const auto name = special ? special->find("id") : std::nullopt;
-  const auto specials = json.find("special_tokens");
-  if (!name || !name->string() || !specials) return std::nullopt;
-  const auto entry = specials->find(*name->string());
-  const auto ids = entry ? entry->find("ids") : std::nullopt;
-  if (!ids || !ids->is_array() || ids->size() == 0) return std::nullopt;
-  const auto id = (*ids->begin()).integer();
-  return id ? std::optional(static_cast<Token>(*id)) : std::nullopt;
-}
-
-Result<void> set_ends(const JsonValue& root, const TokenizerNames& names, TokenizerParts& parts) {
+Result<void> set_ends(const TokenizerNames& names, TokenizerParts& parts) {
   const auto by_text = [&](const std::optional<std::string>& text) -> std::optional<Token> {
     if (!text) return std::nullopt;
     for (const AddedToken& token : parts.added) {
@@ -139,9 +109,9 @@ Result<void> set_ends(const JsonValue& root, const TokenizerNames& names, Tokeni
   };
   parts.bos = by_text(names.bos);
   parts.eos = by_text(names.eos);
-  const auto processor = root.find("post_processor");
-  const auto first = processor ? first_special(*processor, 0) : std::nullopt;
-  if (!parts.bos && first && parts.vocabulary->contains(*first)) parts.bos = first;
+  const auto& before = parts.frame.before;
+  const std::optional<Token> first = before.empty() ? std::nullopt : std::optional(before[0]);
+  if (!parts.bos) parts.bos = first;
   parts.add_bos = names.add_bos.value_or(first.has_value() && first == parts.bos);
   if (parts.add_bos && !parts.bos) {
     return invalid("the tokenizer adds a bos token, but none is named", "bos_token");
@@ -178,8 +148,9 @@ Result<std::unique_ptr<Tokenizer>> load_tokenizer_json(std::string_view json,
                               pre.byte_level ? TextForm::kByteAlphabet : TextForm::kPlain));
   parts.vocabulary = std::make_shared<const Vocabulary>(std::move(vocabulary));
   O3_ASSIGN(parts.model, build_model(*model, tokens, parts.vocabulary));
-  O3_TRY(set_ends(root, names, parts));
-  return std::unique_ptr<Tokenizer>(std::make_unique<PipelineTokenizer>(std::move(parts)));
+  O3_ASSIGN(parts.frame, parse_post_processor(root.find("post_processor"), *parts.vocabulary));
+  O3_TRY(set_ends(names, parts));
+  return PipelineTokenizer::build(std::move(parts));
 }
 
 }  // namespace o3::text

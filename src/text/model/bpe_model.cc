@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "text/byte_alphabet.h"
 #include "text/model/piece_cache.h"
 #include "text/unicode/utf8.h"
 #include "text/white_space.h"
@@ -81,13 +82,15 @@ BpeModel::BpeModel(std::shared_ptr<const Vocabulary> vocabulary, MergeTable merg
     if (vocabulary_->kind(token) == TokenKind::kNormal) measure(token);
   }
   const bool bytes = vocabulary_->form() == TextForm::kByteAlphabet;
-  covers_bytes_ = bytes || !fallback_.empty();
+  const bool fallback =
+      !fallback_.empty() && std::find(fallback_.begin(), fallback_.end(), -1) == fallback_.end();
+  covers_bytes_ = (bytes || fallback) && !has_affixes();
 }
 
 size_t BpeModel::fewest(std::string_view piece) const noexcept {
   if (!covers_bytes_) return 0;
   size_t covered = piece.size();
-  if (fallback_.empty()) {  // a byte without a token gives none
+  if (vocabulary_->form() == TextForm::kByteAlphabet) {  // a byte without a token gives none
     covered = static_cast<size_t>(std::count_if(piece.begin(), piece.end(), [this](char c) {
       return byte_tokens_[static_cast<uint8_t>(c)] >= 0;
     }));
@@ -96,7 +99,8 @@ size_t BpeModel::fewest(std::string_view piece) const noexcept {
 }
 
 void BpeModel::find_joints() {
-  const bool characters = vocabulary_->form() == TextForm::kPlain && !options_.ignore_merges;
+  const bool characters =
+      vocabulary_->form() == TextForm::kPlain && !options_.ignore_merges && !has_affixes();
   cut_words_ = characters && vocabulary_->find_ordinary(kMetaspace).has_value();
   // Spaces join spaces: a run of them is never cut.
   joins_space_[static_cast<uint8_t>(kMetaspace.back())] = true;
@@ -113,23 +117,28 @@ std::unique_ptr<PieceEncoder> BpeModel::encoder(size_t bytes) const {
   return std::make_unique<Encoder>(*this, bytes);
 }
 
+Token BpeModel::symbol(std::string_view character) const noexcept {
+  if (character.size() == 1) return byte_tokens_[static_cast<uint8_t>(character[0])];
+  return vocabulary_->find_ordinary(character).value_or(-1);
+}
+
 // A pending unknown token waits until a character has a token again (and not merely its bytes): so
 // does the reference.
 void BpeModel::symbols_of(std::string_view piece, std::vector<Token>& out) const {
-  if (vocabulary_->form() == TextForm::kByteAlphabet) {
-    for (const char c : piece) {
-      const Token token = byte_tokens_[static_cast<uint8_t>(c)];
-      if (token >= 0) out.push_back(token);
-    }
-    return;
-  }
+  const bool bytes = vocabulary_->form() == TextForm::kByteAlphabet;
   std::optional<Token> pending;
-  while (!piece.empty()) {
-    const size_t bytes = static_cast<uint8_t>(piece[0]) < 0x80 ? 1 : next_utf8_unit(piece).bytes;
-    const std::string_view character = piece.substr(0, bytes);
-    piece.remove_prefix(bytes);
-    const Token token = bytes == 1 ? byte_tokens_[static_cast<uint8_t>(character[0])]
-                                   : vocabulary_->find_ordinary(character).value_or(-1);
+  std::string affixed;
+  for (bool first = true; !piece.empty(); first = false) {
+    const bool one = bytes || static_cast<uint8_t>(piece[0]) < 0x80;
+    std::string_view character = piece.substr(0, one ? 1 : next_utf8_unit(piece).bytes);
+    piece.remove_prefix(character.size());
+    if (has_affixes()) {
+      affixed = first ? "" : options_.continuing_prefix;
+      affixed += character;
+      if (piece.empty()) affixed += options_.word_suffix;
+      character = affixed;
+    }
+    const Token token = symbol(character);
     if (token < 0) {
       add_missing(character, pending, out);
       continue;
@@ -143,20 +152,42 @@ void BpeModel::symbols_of(std::string_view piece, std::vector<Token>& out) const
 void BpeModel::add_missing(std::string_view character, std::optional<Token>& pending,
                            std::vector<Token>& out) const {
   if (!fallback_.empty()) {
-    for (const char c : character) out.push_back(fallback_[static_cast<uint8_t>(c)]);
-    return;
+    std::string written;  // the reference sees the byte alphabet's characters
+    if (vocabulary_->form() == TextForm::kByteAlphabet) {
+      for (const char c : character)
+        append_utf8(alphabet_character(static_cast<uint8_t>(c)), written);
+      character = written;
+    }
+    if (append_byte_tokens(character, fallback_, out)) return;
   }
+  if (!options_.unknown) return;
   if (pending && !options_.fuse_unknown) out.push_back(*pending);
   pending = options_.unknown;
+}
+
+bool BpeModel::is_symbol(std::string_view text) const noexcept {
+  const auto single = [this](std::string_view rest) {
+    if (rest.empty()) return false;
+    const bool byte = vocabulary_->form() == TextForm::kByteAlphabet;
+    return rest.size() == (byte ? 1u : next_utf8_unit(rest).bytes);
+  };
+  std::string_view inner = text;
+  if (inner.starts_with(options_.continuing_prefix)) {
+    inner.remove_prefix(options_.continuing_prefix.size());
+  }
+  const auto without_suffix = [this](std::string_view rest) {
+    if (rest.ends_with(options_.word_suffix)) rest.remove_suffix(options_.word_suffix.size());
+    return rest;
+  };
+  return single(text) || single(inner) || single(without_suffix(text)) ||
+         single(without_suffix(inner));
 }
 
 void BpeModel::mark_made(std::vector<bool>& mark) const {
   merges_.for_each_result([&mark](Token token) { mark[static_cast<size_t>(token)] = true; });
   for (Token token = 0; token < vocabulary_->size(); ++token) {
     const std::string_view text = vocabulary_->bytes(token);
-    const bool bytes = vocabulary_->form() == TextForm::kByteAlphabet;
-    const size_t symbol = text.empty() || bytes ? 1 : next_utf8_unit(text).bytes;
-    if (text.size() == symbol && vocabulary_->find_ordinary(text) == token) {
+    if (is_symbol(text) && vocabulary_->find_ordinary(text) == token) {
       mark[static_cast<size_t>(token)] = true;
     }
   }

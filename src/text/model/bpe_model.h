@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct BpeOptions {
   bool fuse_unknown = false;     // a run of them is one
   bool byte_fallback = false;    // before that: its bytes, where all their tokens exist
   bool ignore_merges = false;    // a piece that is a token is that token
+  // Written at symbols that do not begin, or that end, a piece; as bytes in a byte-level
+  // vocabulary.
+  std::string continuing_prefix;
+  std::string word_suffix;
 };
 
 class BpeModel final : public TokenModel {
@@ -39,14 +44,19 @@ class BpeModel final : public TokenModel {
 
   void find_joints();
   void symbols_of(std::string_view piece, std::vector<Token>& out) const;
+  Token symbol(std::string_view character) const noexcept;  // -1: none
   void add_missing(std::string_view character, std::optional<Token>& pending,
                    std::vector<Token>& out) const;
+  bool is_symbol(std::string_view text) const noexcept;
+  bool has_affixes() const noexcept {
+    return !options_.continuing_prefix.empty() || !options_.word_suffix.empty();
+  }
 
   std::shared_ptr<const Vocabulary> vocabulary_;
   MergeTable merges_;
   BpeOptions options_;
   std::array<Token, 256> byte_tokens_{};  // of one-byte texts; -1: the vocabulary lacks it
-  std::vector<Token> fallback_;           // "<0x0A>" of each byte, or empty
+  std::vector<Token> fallback_;           // Vocabulary::byte_tokens(), or empty
   size_t longest_ = 1;                    // bytes of the longest token that text can become
   bool covers_bytes_ = false;             // every byte of a text is part of some token
   // A text may be cut before U+2581 where no token has it behind the same byte: no merge reaches

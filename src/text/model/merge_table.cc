@@ -54,7 +54,7 @@ Result<std::vector<MergePair>> split_merges(std::span<const std::string_view> me
 }
 
 Result<MergeTable> MergeTable::build(std::span<const MergePair> merges,
-                                     const Vocabulary& vocabulary) {
+                                     const Vocabulary& vocabulary, size_t prefix_bytes) {
   if (merges.size() > kMaxMerges) return too_many(merges.size());
   MergeTable table;
   table.reserve(merges.size());
@@ -68,10 +68,15 @@ Result<MergeTable> MergeTable::build(std::span<const MergePair> merges,
     if (!append_text(merges[i].second, vocabulary.form(), joined)) {
       return bad_merge(i, "is not written in the byte-level alphabet");
     }
-    const std::string_view both = joined;
+    std::string_view both = joined;
     if (left_bytes == 0 || left_bytes == both.size()) return bad_merge(i, "has an empty side");
     const auto left = vocabulary.find_ordinary(both.substr(0, left_bytes));
     const auto right = vocabulary.find_ordinary(both.substr(left_bytes));
+    if (prefix_bytes > 0 && left && right) {
+      if (both.size() - left_bytes <= prefix_bytes) return bad_merge(i, "is a prefix alone");
+      joined.erase(left_bytes, prefix_bytes);
+      both = joined;
+    }
     const auto result = vocabulary.find_ordinary(both);
     if (!left || !right || !result) return bad_merge(i, "names a token the vocabulary lacks");
     table.insert(*left, *right, {static_cast<uint32_t>(i), *result});

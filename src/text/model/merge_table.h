@@ -30,8 +30,10 @@ Result<std::vector<MergePair>> split_merges(std::span<const std::string_view> me
 // Which pairs of tokens BPE joins: an open-addressing table, one cache line per look-up mostly.
 class MergeTable {
  public:
-  // Best first. kInvalid names the first bad one.
-  static Result<MergeTable> build(std::span<const MergePair> merges, const Vocabulary& vocabulary);
+  // Best first. kInvalid names the first bad one. The joined token has the right one's text without
+  // its first `prefix_bytes` bytes (BPE's continuing_subword_prefix).
+  static Result<MergeTable> build(std::span<const MergePair> merges, const Vocabulary& vocabulary,
+                                  size_t prefix_bytes = 0);
   // A vocabulary that has scores instead (SentencePiece): every way to cut a token into two, best
   // score first, then the longest left part.
   static Result<MergeTable> from_scores(std::span<const float> scores,

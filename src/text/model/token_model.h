@@ -1,14 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/ids.h"
 
 namespace o3::text {
+
+// Appends the tokens of the bytes of a character that has none itself (`of_byte` as
+// Vocabulary::byte_tokens() gives them); false, and nothing appended, unless each byte has one.
+inline bool append_byte_tokens(std::string_view bytes, std::span<const Token> of_byte,
+                               std::vector<Token>& out) {
+  const size_t before = out.size();
+  for (const char c : bytes) {
+    const Token token = of_byte.empty() ? -1 : of_byte[static_cast<uint8_t>(c)];
+    if (token < 0) {
+      out.resize(before);
+      return false;
+    }
+    out.push_back(token);
+  }
+  return true;
+}
 
 // Encodes the pieces of one text; holds scratch memory, so one per thread. Views its model.
 class PieceEncoder {

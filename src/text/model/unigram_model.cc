@@ -74,11 +74,10 @@ class UnigramModel::Encoder final : public PieceEncoder {
     for (auto span = spans_.rbegin(); span != spans_.rend(); ++span) {
       if (span->token != kUnknownPiece) {
         out.push_back(span->token);
-      } else if (!model_.fallback_.empty()) {
-        for (size_t i = span->from; i < span->to; ++i) {
-          out.push_back(model_.fallback_[static_cast<uint8_t>(piece[i])]);
-        }
-      } else if (model_.unknown_) {
+        continue;
+      }
+      const std::string_view text = piece.substr(span->from, span->to - span->from);
+      if (!append_byte_tokens(text, model_.fallback_, out) && model_.unknown_) {
         out.push_back(*model_.unknown_);
       }
     }
@@ -108,7 +107,9 @@ UnigramModel::UnigramModel(const Vocabulary& vocabulary, std::vector<double> sco
   made_.resize(static_cast<size_t>(vocabulary.size()));
   for (Token token = 0; token < vocabulary.size(); ++token) {
     const TokenKind kind = vocabulary.kind(token);
-    if (kind != TokenKind::kNormal || token == unknown) continue;
+    // Texts of byte tokens ("<0x0A>") too: so does the reference.
+    const bool made = kind == TokenKind::kNormal || kind == TokenKind::kByte;
+    if (!made || token == unknown) continue;
     trie_.insert(vocabulary.bytes(token), token);
     made_[static_cast<size_t>(token)] = true;
   }

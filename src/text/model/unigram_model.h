@@ -31,7 +31,7 @@ class UnigramModel final : public TokenModel {
   std::vector<bool> made_;
   std::optional<Token> unknown_;
   double unknown_score_ = 0;
-  std::vector<Token> fallback_;  // "<0x0A>" of each byte, or empty
+  std::vector<Token> fallback_;  // Vocabulary::byte_tokens(), or empty
 };
 
 }  // namespace o3::text

@@ -116,12 +116,14 @@ std::optional<Token> Vocabulary::find_ordinary(std::string_view wanted) const no
 std::vector<Token> Vocabulary::byte_tokens() const {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::vector<Token> out;
+  bool any = false;
   for (size_t byte = 0; byte < 256; ++byte) {
     const std::array<char, 6> text = {'<', '0', 'x', kDigits[byte >> 4], kDigits[byte & 15], '>'};
     const std::optional<Token> token = find({text.data(), text.size()});
-    if (!token) return {};
-    out.push_back(*token);
+    out.push_back(token.value_or(-1));
+    any = any || token.has_value();
   }
+  if (!any) out.clear();
   return out;
 }
 

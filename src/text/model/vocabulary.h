@@ -39,6 +39,8 @@ class Vocabulary {
     return std::string_view(arena_).substr(starts_[index], starts_[index + 1] - starts_[index]);
   }
 
+  size_t text_bytes() const noexcept { return arena_.size(); }  // of all tokens
+
   // As the file has it.
   std::string written(Token token) const;
 
@@ -47,7 +49,7 @@ class Vocabulary {
   // Tokens that a model may make of text: normal and user-defined ones, and of a byte-level
   // vocabulary only those written in the byte alphabet.
   std::optional<Token> find_ordinary(std::string_view bytes) const noexcept;
-  // "<0x0A>" of each byte, if all of them exist; else empty.
+  // "<0x0A>" of each byte, -1 where there is none; empty if there are none at all.
   std::vector<Token> byte_tokens() const;
 
  private:

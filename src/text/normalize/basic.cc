@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "text/byte_alphabet.h"
 #include "text/normalize/normalizer.h"
 #include "text/unicode/category.h"
 #include "text/unicode/reference_classes.h"
@@ -33,6 +34,11 @@ class Sequence final : public Normalizer {
     return std::all_of(steps_.begin(), steps_.end(),
                        [text](const NormalizerPtr& step) { return step->keeps(text); });
   }
+  double growth() const override {
+    double product = 1;
+    for (const NormalizerPtr& step : steps_) product *= step->growth();
+    return product;
+  }
 
  private:
   std::vector<NormalizerPtr> steps_;
@@ -42,6 +48,9 @@ class UnicodeForm final : public Normalizer {
  public:
   explicit UnicodeForm(NormalForm form) : form_(form) {}
   bool keeps(std::string_view text) const override { return is_surely_normal(text, form_); }
+  double growth() const override {  // the worst: U+FDFA is 18 letters
+    return form_ == NormalForm::kNfc || form_ == NormalForm::kNfd ? 3 : 11;
+  }
   void apply(MarkedText& text) const override {
     std::vector<MarkedChar> chars;
     chars.reserve(text.text.size());
@@ -66,7 +75,8 @@ class UnicodeForm final : public Normalizer {
 template <class Map>
 class PerChar final : public Normalizer {
  public:
-  explicit PerChar(Map map) : map_(std::move(map)) {}
+  PerChar(double growth, Map map) : growth_(growth), map_(std::move(map)) {}
+  double growth() const override { return growth_; }
   void apply(MarkedText& text) const override {
     MarkedText out;
     out.text.reserve(text.text.size());
@@ -79,12 +89,13 @@ class PerChar final : public Normalizer {
   }
 
  private:
+  double growth_;
   Map map_;
 };
 
 template <class Map>
-NormalizerPtr per_char(Map map) {
-  return std::make_unique<PerChar<Map>>(std::move(map));
+NormalizerPtr per_char(double growth, Map map) {
+  return std::make_unique<PerChar<Map>>(growth, std::move(map));
 }
 
 class Strip final : public Normalizer {
@@ -121,6 +132,7 @@ class Prepend final : public Normalizer {
     text.text.insert(0, prefix_);
   }
   bool keeps(std::string_view text) const override { return text.empty(); }
+  double growth() const override { return 1 + static_cast<double>(prefix_.size()); }
 
  private:
   std::string prefix_;
@@ -152,6 +164,9 @@ class Replace final : public Normalizer {
     append_part(text, done, text.text.size(), out);
     text = std::move(out);
   }
+  double growth() const override {  // a match may be empty
+    return 1 + static_cast<double>(content_.size());
+  }
 
  private:
   Regex pattern_;
@@ -177,6 +192,10 @@ class ReplaceText final : public Normalizer {
     }
     append_part(text, done, text.text.size(), out);
     text = std::move(out);
+  }
+  double growth() const override {
+    return std::max(1.0,
+                    static_cast<double>(content_.size()) / static_cast<double>(pattern_.size()));
   }
 
  private:
@@ -215,25 +234,43 @@ NormalizerPtr replace_text_normalizer(std::string pattern, std::string content) 
   return std::make_unique<ReplaceText>(std::move(pattern), std::move(content));
 }
 NormalizerPtr lowercase_normalizer() {
-  return per_char(
-      [](char32_t code, std::string_view, std::string& out) { append_reference_lower(code, out); });
+  return per_char(1.5, [](char32_t code, std::string_view, std::string& out) {
+    append_reference_lower(code, out);
+  });
 }
 NormalizerPtr strip_accents_normalizer() {
-  return per_char([](char32_t code, std::string_view bytes, std::string& out) {
+  return per_char(1, [](char32_t code, std::string_view bytes, std::string& out) {
     if (!is_reference_combining(code)) out += bytes;
+  });
+}
+
+NormalizerPtr nmt_normalizer() {
+  return per_char(1, [](char32_t code, std::string_view bytes, std::string& out) {
+    const auto in = [code](auto... list) { return ((code == char32_t(list)) || ...); };
+    const bool goes =
+        (code >= 0x1 && code <= 0x8) || (code >= 0xE && code <= 0x1F) || in(0xB, 0x7F, 0x8F, 0x9F);
+    const bool space = (code >= 0x200B && code <= 0x200F) ||
+                       in(0x9, 0xA, 0xC, 0xD, 0x1680, 0x2028, 0x2029, 0x2581, 0xFEFF, 0xFFFD);
+    if (!goes) out += space ? " " : bytes;
+  });
+}
+
+NormalizerPtr byte_level_normalizer() {
+  return per_char(2, [](char32_t, std::string_view bytes, std::string& out) {
+    for (const char c : bytes) append_utf8(alphabet_character(static_cast<uint8_t>(c)), out);
   });
 }
 
 NormalizerPtr bert_normalizer(const BertNormalization& options) {
   std::vector<NormalizerPtr> steps;
   if (options.clean_text) {
-    steps.push_back(per_char([](char32_t code, std::string_view bytes, std::string& out) {
+    steps.push_back(per_char(1, [](char32_t code, std::string_view bytes, std::string& out) {
       if (is_reference_unclean(code)) return;
       out += is_white_space(code) ? " " : bytes;
     }));
   }
   if (options.handle_chinese_chars) {
-    steps.push_back(per_char([](char32_t code, std::string_view bytes, std::string& out) {
+    steps.push_back(per_char(2, [](char32_t code, std::string_view bytes, std::string& out) {
       const bool wide = is_ideograph(code);
       if (wide) out += ' ';
       out += bytes;
@@ -242,7 +279,7 @@ NormalizerPtr bert_normalizer(const BertNormalization& options) {
   }
   if (options.strip_accents) {
     steps.push_back(unicode_normalizer(NormalForm::kNfd));
-    steps.push_back(per_char([](char32_t code, std::string_view bytes, std::string& out) {
+    steps.push_back(per_char(1, [](char32_t code, std::string_view bytes, std::string& out) {
       if (!is_reference_accent(code)) out += bytes;
     }));
   }

@@ -34,6 +34,8 @@ class Normalizer {
   virtual void apply(MarkedText& text) const = 0;
   // True: apply() would change nothing; false: it may.
   virtual bool keeps(std::string_view /*text*/) const { return false; }
+  // How many bytes one byte becomes at most: loaders refuse what would make texts huge.
+  virtual double growth() const { return 1; }
 };
 using NormalizerPtr = std::unique_ptr<Normalizer>;
 
@@ -45,6 +47,8 @@ NormalizerPtr strip_normalizer(bool left, bool right);  // white space
 NormalizerPtr prepend_normalizer(std::string prefix);   // not to an empty text
 NormalizerPtr replace_normalizer(Regex pattern, std::string content);
 NormalizerPtr replace_text_normalizer(std::string pattern, std::string content);
+NormalizerPtr nmt_normalizer();         // some controls go, others and odd spaces become spaces
+NormalizerPtr byte_level_normalizer();  // writes bytes in the byte alphabet
 
 struct BertNormalization {
   bool clean_text = true;            // white space becomes spaces, controls go

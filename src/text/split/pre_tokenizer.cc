@@ -21,6 +21,11 @@ class Sequence final : public PreTokenizer {
     return std::any_of(steps_.begin(), steps_.end(),
                        [](const PreTokenizerPtr& step) { return step->asks_origin(); });
   }
+  double growth() const override {
+    double product = 1;
+    for (const PreTokenizerPtr& step : steps_) product *= step->growth();
+    return product;
+  }
 
  private:
   std::vector<PreTokenizerPtr> steps_;
@@ -149,6 +154,7 @@ class Metaspace final : public PreTokenizer {
       : replacement_(std::move(replacement)), prepend_(prepend), split_(split) {}
 
   bool asks_origin() const override { return prepend_ == Prepend::kFirst; }
+  double growth() const override { return 1 + static_cast<double>(replacement_.size()); }
 
   void apply(Pieces& pieces) const override {
     Rewriter out(pieces);
@@ -194,6 +200,7 @@ class Metaspace final : public PreTokenizer {
 
 class PrefixSpace final : public PreTokenizer {
  public:
+  double growth() const override { return 2; }
   void apply(Pieces& pieces) const override {
     Rewriter out(pieces);
     for (const Pieces::Range range : pieces.ranges) {
@@ -224,6 +231,7 @@ class ByteAlphabet final : public PreTokenizer {
     out.finish();
     pieces.mapped = true;
   }
+  double growth() const override { return 2; }
 
  private:
   std::array<std::string, 256> written_;

@@ -3,6 +3,7 @@
 // threads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -37,6 +38,8 @@ class PreTokenizer {
   virtual void apply(Pieces& pieces) const = 0;
   // Reads Pieces::at_origin.
   virtual bool asks_origin() const { return false; }
+  // How many bytes one byte becomes at most (see Normalizer).
+  virtual double growth() const { return 1; }
 };
 using PreTokenizerPtr = std::unique_ptr<PreTokenizer>;
 
@@ -58,6 +61,10 @@ enum class Prepend : uint8_t { kAlways, kFirst, kNever };
 PreTokenizerPtr metaspace(std::string replacement, Prepend prepend, bool split);
 // A space in front of each piece that does not begin with one.
 PreTokenizerPtr prefix_space();
+// Between characters of different scripts.
+PreTokenizerPtr script_split();
+// Behind every so many characters, at least one.
+PreTokenizerPtr fixed_length_split(size_t characters);
 // Writes the text in the byte alphabet: for steps that must see it so.
 PreTokenizerPtr byte_alphabet();
 

@@ -5,27 +5,17 @@
 #include <cstddef>
 #include <iterator>
 
+#include "text/unicode/code_ranges.h"
 #include "text/unicode/utf8.h"
 
 namespace o3::text {
 namespace {
 
-struct CodeRange {
-  char32_t first;
-  char32_t last;
-};
 struct CasePair {
   char32_t upper;
   char32_t lower;
 };
 #include "text/unicode/reference_classes.inc"
-
-template <size_t n>
-bool in(const CodeRange (&ranges)[n], char32_t code) noexcept {
-  const auto* after = std::upper_bound(std::begin(ranges), std::end(ranges), code,
-                                       [](char32_t c, const CodeRange& r) { return c < r.first; });
-  return after != std::begin(ranges) && code <= (after - 1)->last;
-}
 
 template <size_t n>
 std::vector<std::pair<char32_t, char32_t>> list(const CodeRange (&ranges)[n]) {
@@ -37,16 +27,16 @@ std::vector<std::pair<char32_t, char32_t>> list(const CodeRange (&ranges)[n]) {
 }  // namespace
 
 bool is_reference_punctuation(char32_t code) noexcept {
-  return in(kPunctuation, code);
+  return in_ranges(kPunctuation, code);
 }
 bool is_reference_accent(char32_t code) noexcept {
-  return in(kAccents, code);
+  return in_ranges(kAccents, code);
 }
 bool is_reference_combining(char32_t code) noexcept {
-  return in(kCombining, code);
+  return in_ranges(kCombining, code);
 }
 bool is_reference_unclean(char32_t code) noexcept {
-  return in(kUnclean, code);
+  return in_ranges(kUnclean, code);
 }
 
 void append_reference_lower(char32_t code, std::string& out) {
