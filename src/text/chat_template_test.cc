@@ -2,14 +2,13 @@
 #include "text/chat_template.h"
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <cstring>
 #include <fstream>
-#include <functional>
 #include <optional>
 
 #include "base/testing/model_file.h"
+#include "base/testing/small_stack.h"
 
 namespace o3::text {
 namespace {
@@ -181,20 +180,6 @@ std::string repeated(const std::string& text, int times) {
   return out;
 }
 
-void with_stack(size_t bytes, std::function<void()> work) {
-  pthread_attr_t attributes;
-  ASSERT_EQ(pthread_attr_init(&attributes), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, bytes), 0);
-  const auto run = [](void* argument) -> void* {
-    (*static_cast<std::function<void()>*>(argument))();
-    return nullptr;
-  };
-  pthread_t thread{};
-  ASSERT_EQ(pthread_create(&thread, &attributes, run, &work), 0);
-  ASSERT_EQ(pthread_join(thread, nullptr), 0);
-  pthread_attr_destroy(&attributes);
-}
-
 TEST(ChatTemplate, HostileTemplatesEndInAnError) {
   constexpr int kDeep = 100'000;
   constexpr int kLong = 60'000;  // of more bytes each; a template may have 1 MiB
@@ -246,8 +231,7 @@ TEST(ChatTemplate, HostileTemplatesEndInAnError) {
       std::string(kDeep * 20, ' ') + "{% if 1 %}",
       "{{ 1 " + repeated("+ 1", kDeep) + "+ }}",
   };
-  // A thread of the stack that some systems give by default, with room for a sanitizer's frames.
-  with_stack(2u << 20, [&] {
+  testing::with_stack(testing::kSmallStack, [&] {
     for (const std::string& source : sources) {
       SCOPED_TRACE(source.substr(0, 60));
       EXPECT_FALSE(refusal(source, {}, {.steps = 500'000}).message.empty());

@@ -10,6 +10,7 @@ pairs of llama.cpp's vocabularies.
 
 Ids with special tokens parsed and plain, and texts, must be equal; texts that hold U+FFFD are left
 out (ill-formed bytes: o3 writes one U+FFFD per maximal subpart). Each difference is printed.
+--normalizers compares tokenizers around sentencepiece's own rules and every other normalizer.
 SmolLM2 and Gemma 3 have no tokenizer.json here; the reference is built from the GGUF file in its
 shape. Gemma 3's merges are those of Gemma 4, whose pieces are the same.
 """
@@ -18,6 +19,7 @@ import json
 import pathlib
 import random
 import subprocess
+import tempfile
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
@@ -38,7 +40,8 @@ def texts_for(reference, count, seed):
     added = [t.content for t in reference.get_added_tokens_decoder().values()]
     rng = random.Random(seed)
     rng.shuffle(added)
-    return list(tokenizer_strings.strings(rng, [t for t in added if len(t) > 1][:400], count))
+    return list(tokenizer_strings.strings(rng, [t for t in added if len(t) > 1][:400] or ["<mask>", "[CLS]"],
+                                          count))
 
 
 def compare(name, program, path, reference, texts):
@@ -107,6 +110,22 @@ def gemma3_reference(path, merges_path):
     return tokenizer
 
 
+def normalizer_jobs(folder):
+    """Tokenizers whose tokens are bytes: ids show what a normalizer makes of text."""
+    import charsmap
+    import tokenizer_components
+    found = {name: normalizers.Precompiled(charsmap.named(name))
+             for name in ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")}
+    for index, normalizer in enumerate(tokenizer_components.NORMALIZERS):
+        found[f"{type(normalizer).__name__}-{index}"] = normalizer
+    for name, normalizer in found.items():
+        description = tokenizer_components.of_bytes(normalizer)
+        path = pathlib.Path(folder) / name
+        path.mkdir()
+        (path / "tokenizer.json").write_text(json.dumps(description), encoding="utf-8")
+        yield name, path, Tokenizer.from_str(json.dumps(description))
+
+
 def compare_pairs(program, folder):
     """Ids of the texts in NAME.gguf.inp are in NAME.gguf.out, one line each."""
     different = 0
@@ -132,6 +151,7 @@ def main():
     parser.add_argument("--gemma3")
     parser.add_argument("--gemma-merges")
     parser.add_argument("--pairs")
+    parser.add_argument("--normalizers", action="store_true")
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -142,9 +162,12 @@ def main():
     if options.gemma3:
         jobs.append(("gemma3", options.gemma3,
                      gemma3_reference(options.gemma3, options.gemma_merges)))
-    differences = sum(compare(name, options.o3, path, reference,
-                              texts_for(reference, options.count, options.seed))
-                      for name, path, reference in jobs)
+    with tempfile.TemporaryDirectory() as folder:
+        if options.normalizers:
+            jobs += normalizer_jobs(folder)
+        differences = sum(compare(name, options.o3, path, reference,
+                                  texts_for(reference, options.count, options.seed))
+                          for name, path, reference in jobs)
     if options.pairs:
         differences += compare_pairs(options.o3, options.pairs)
     raise SystemExit(1 if differences else 0)

@@ -59,13 +59,16 @@ NORMALIZERS = [
 ]
 
 
+def of_bytes(normalizer):
+    return whole(normalizer=described(normalizer),
+                 decoder={"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]},
+                 model={"type": "BPE", "byte_fallback": True, "vocab": BYTES, "merges": []})
+
+
 def of_normalizers():
     for normalizer in NORMALIZERS:
         rows = [[text, normalizer.normalize_str(text)] for text in texts(1, 60)]
-        yield {"json": whole(
-            normalizer=described(normalizer),
-            decoder={"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]},
-            model={"type": "BPE", "byte_fallback": True, "vocab": BYTES, "merges": []}), "rows": rows}
+        yield {"json": of_bytes(normalizer), "rows": rows}
 
 
 SPLITS = ["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]

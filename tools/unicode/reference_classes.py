@@ -93,10 +93,10 @@ def graphemes():
     consonants = [c for c in CODES if 0 < c < 0x10000 and c not in others
                   and count("\u0915\u094d" + chr(c) + "\u0301") == "YYYY"]
     linkers = [c for c in attached if count("\u0915" + chr(c) + "\u0915\u0301") == "YYYY"]
-    yield from ranges("kAttached", [c for c in attached if c not in (*linkers, 0x200D)])
+    yield from ranges("kMarks", [c for c in attached if c not in (*linkers, 0x200D)])
     yield from ranges("kLinkers", linkers)
     yield from ranges("kControls", controls)
-    yield from ranges("kPrepended", prepended)
+    yield from ranges("kPrefixes", prepended)
     yield from ranges("kPictographs", [c for c in pictographs if c not in others])
     yield from ranges("kConsonants", consonants)
 

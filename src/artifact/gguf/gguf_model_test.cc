@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "artifact/gguf/gguf_file.h"
+#include "artifact/mapped_file.h"
 #include "base/testing/model_file.h"
 
 namespace o3::artifact {
@@ -32,6 +33,29 @@ TEST(GgufModel, ReadsTheDefaultModel) {
   EXPECT_EQ(embedding->cols(), 576);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(embedding->data) % 32, 0u);
   EXPECT_EQ(file->tensor("output.weight").error().code, Code::kNotFound);
+}
+
+TEST(GgufModel, CutAtEvery4KiBIsRefused) {
+  const std::filesystem::path path = testing::model_file();
+  if (!std::filesystem::exists(path)) {
+    GTEST_SKIP() << path << " is absent: fetch the default model first";
+  }
+  const auto map = MappedFile::open(path);
+  ASSERT_TRUE(map.ok()) << map.error().message;
+  const auto whole = GgufFile::parse(map->bytes(), "whole");
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  const auto structure = static_cast<size_t>(whole->tensors()[0].view.data - map->bytes().data());
+  // In the long lists of the tokenizer and in the data many cuts take the same way: a few of them.
+  constexpr size_t kEdge = size_t{1} << 17;
+  const auto step = [&](size_t at) -> size_t {
+    if (at < kEdge || (at + kEdge > structure && at < structure)) return 4096;
+    return at < structure ? 16 * 4096 : 2048 * 4096;
+  };
+  for (size_t at = 0; at < map->bytes().size(); at += step(at)) {
+    const auto file = GgufFile::parse(map->bytes().first(at), "cut");
+    ASSERT_FALSE(file.ok()) << at;
+    ASSERT_EQ(file.error().code, Code::kInvalid) << file.error().message;
+  }
 }
 
 }  // namespace

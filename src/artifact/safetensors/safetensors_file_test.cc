@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -82,6 +83,51 @@ TEST(Safetensors, HostileLengthsAreRefused) {
       EXPECT_EQ(refusal(header, 4).code, Code::kInvalid) << header;
     }
   }
+}
+
+// As a model of a thousand tensors has it: a header of more than 64 KiB.
+struct Large {
+  Large() {
+    for (int i = 0; i < 1000; ++i) {
+      const std::string begin = std::to_string(i * 64);
+      header += (i == 0 ? "{" : ",") + std::string(R"("model.layers.)") + std::to_string(i) +
+                R"(.weight":{"dtype":"F16","shape":[4,8],"data_offsets":[)" + begin + "," +
+                std::to_string((i + 1) * 64) + "]}";
+    }
+    header += "}";
+  }
+  static constexpr size_t kDataBytes = 64000;
+  std::string header;
+};
+
+TEST(Safetensors, CutAtEvery4KiBIsRefused) {
+  const Large large;
+  const auto bytes = file_of(large.header, Large::kDataBytes);
+  ASSERT_TRUE(SafetensorsFile::parse(bytes, "t").ok());
+  ASSERT_GT(large.header.size(), 65536U);
+  for (size_t at = 0; at < bytes.size(); at += 4096) {
+    const Error error = refusal({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(at)});
+    EXPECT_EQ(error.code, Code::kInvalid) << at << ": " << error.message;
+  }
+}
+
+TEST(Safetensors, EveryNumberSetToTheLargest) {
+  const Large large;
+  const std::string text = large.header.substr(0, large.header.find(R"(,"model.layers.24.)")) + "}";
+  const size_t data = size_t{24} * 64;
+  ASSERT_TRUE(SafetensorsFile::parse(file_of(text, data), "t").ok());
+  size_t numbers = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find_first_not_of("0123456789", at), text.size());
+    const bool number = end > at && (text[at - 1] == '[' || text[at - 1] == ',');
+    if (number) {
+      ++numbers;
+      const std::string hostile = text.substr(0, at) + "9223372036854775807" + text.substr(end);
+      EXPECT_EQ(refusal(hostile, data).code, Code::kInvalid) << hostile;
+    }
+    at = std::max(end, at + 1);
+  }
+  EXPECT_GT(numbers, 80U);
 }
 
 TEST(Safetensors, OverlapsHolesAndLeftoversAreRefused) {

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "base/testing/small_stack.h"
+
 namespace o3::text {
 namespace {
 
@@ -40,6 +42,12 @@ TEST(JsonTree, RefusesWhatIsNotJson) {
   }
   const std::string deep(65, '[');
   EXPECT_FALSE(JsonTree::parse(deep + std::string(65, ']')).ok());
+  testing::with_stack(testing::kSmallStack, [] {
+    EXPECT_FALSE(JsonTree::parse(std::string(1 << 20, '[')).ok());
+    std::string objects;
+    for (int i = 0; i < 100'000; ++i) objects += R"({"a":)";
+    EXPECT_FALSE(JsonTree::parse(objects).ok());
+  });
 }
 
 }  // namespace

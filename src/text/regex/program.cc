@@ -2,6 +2,7 @@
 #include "text/regex/program.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "text/regex/syntax.h"
@@ -11,6 +12,7 @@ namespace {
 
 constexpr size_t kMaxOps = 20'000;
 constexpr size_t kMaxSets = 200;
+constexpr size_t kMaxEmitted = 200'000;  // nodes, repetitions included: some become no op
 
 // Emits each node with the address where the text after it goes on, so the program is written from
 // its end to its beginning.
@@ -20,16 +22,20 @@ class Compiler {
 
   Result<RegexProgram> compile() {
     program_.ops.push_back({});  // kMatch
-    O3_ASSIGN(program_.start, emit(tree_.root, 0, {}));
+    const Following end;
+    O3_ASSIGN(program_.start, emit(tree_.root, 0, end));
     return std::move(program_);
   }
 
  private:
   using Kind = RegexNode::Kind;
 
-  // What may follow a node in its own concatenation, for possessive quantifiers.
+  // What may follow a node, for possessive quantifiers: the rest of its own concatenation, then
+  // what follows that one.
   struct Following {
-    std::vector<uint32_t> nodes;
+    std::span<const uint32_t> rest;
+    const Following* outer = nullptr;  // null: the pattern's end
+    bool unknown = false;              // anything
   };
 
   uint32_t add_set(const CharSet& set) {
@@ -47,6 +53,7 @@ class Compiler {
 
   Result<uint32_t> emit(uint32_t index, uint32_t next, const Following& after) {
     const RegexNode& node = tree_.nodes[index];
+    if (++emitted_ > kMaxEmitted) return unsupported("regular expression: too large");
     switch (node.kind) {
       case Kind::kEmpty:
         return next;
@@ -56,9 +63,7 @@ class Compiler {
         return add({RegexOp::Kind::kLook, node.at_end, add_set(node.set), next, 0});
       case Kind::kConcat:
         for (size_t i = node.children.size(); i > 0; --i) {
-          Following rest;
-          rest.nodes.assign(node.children.begin() + static_cast<ptrdiff_t>(i), node.children.end());
-          rest.nodes.insert(rest.nodes.end(), after.nodes.begin(), after.nodes.end());
+          const Following rest{std::span(node.children).subspan(i), &after, false};
           O3_ASSIGN(next, emit(node.children[i - 1], next, rest));
         }
         return next;
@@ -105,15 +110,18 @@ class Compiler {
     return next;
   }
 
-  static Following unknown() { return {{UINT32_MAX}}; }
+  static Following unknown() { return {{}, nullptr, true}; }
 
   // A possessive run of a set is a greedy one where nothing of the set can follow.
   Result<void> check_possessive(uint32_t inside, const Following& after) const {
     const RegexNode& node = tree_.nodes[inside];
     bool fine = node.kind == Kind::kSet;
-    bool more = true;
-    for (size_t i = 0; fine && more && i < after.nodes.size(); ++i) {
-      fine = after.nodes[i] != UINT32_MAX && differs(after.nodes[i], node.set, more);
+    bool more = true;  // all so far may match nothing
+    for (const Following* list = &after; fine && more && list != nullptr; list = list->outer) {
+      fine = !list->unknown;
+      for (size_t i = 0; fine && more && i < list->rest.size(); ++i) {
+        fine = differs(list->rest[i], node.set, more);
+      }
     }
     if (fine) return {};
     return unsupported(
@@ -134,6 +142,7 @@ class Compiler {
 
   const RegexTree& tree_;
   RegexProgram program_;
+  size_t emitted_ = 0;
 };
 
 }  // namespace

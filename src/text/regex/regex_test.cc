@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/testing/small_stack.h"
+
 namespace o3::text {
 namespace {
 
@@ -76,6 +78,48 @@ TEST(Regex, WhatIsMissingIsRefusedByName) {
   EXPECT_NE(refusal("(?:[ab]*a[ab]{14})x").find("too many states"), std::string::npos);
   EXPECT_NE(refusal("(?:((((a{99}){99}){99}){99}))").find("too large"), std::string::npos);
   EXPECT_NE(refusal("(?:aaaaaaaaaaaaa)*b").find("quadratic"), std::string::npos);
+}
+
+std::string repeated(const std::string& text, int times) {
+  std::string out;
+  for (int i = 0; i < times; ++i) out += text;
+  return out;
+}
+
+TEST(Regex, HostilePatternsEndInAnError) {
+  constexpr int kLong = 60'000;  // a pattern may have 65,536 bytes
+  const std::string patterns[] = {
+      repeated("(", kLong),
+      repeated("(?:", 20'000),
+      repeated("(?=", 20'000),
+      repeated("(?!", 20'000),
+      repeated("(?i:", 15'000),
+      repeated("(?i)", 15'000) + "(",
+      repeated("(", 30'000) + repeated(")", 30'000),
+      repeated("(a|", 20'000),
+      repeated("[", kLong),
+      repeated("[^", 30'000),
+      repeated("[a&&", 15'000),
+      repeated("a?", 30'000),
+      "a" + repeated("*", kLong),
+      "a" + repeated("{1,2}", 60),
+      "a" + repeated("{1024}", 60),
+      "()" + repeated("{1024}", 60),  // nothing, very often
+      "(|)" + repeated("{1024}", 60),
+      "(?:)" + repeated("{0,1024}", 60),
+      repeated("(", 60) + "a" + repeated("?){0,9}", 60),
+      repeated("(", 60) + "()" + repeated("{2}){2}", 60),
+      repeated("(", 60) + "a" + repeated(repeated("?", 60) + ")", 60) + "{99}",
+      repeated("a|", 30'000) + "(",
+      "a{99999999999999999999}",
+      "\\x{" + repeated("F", kLong) + "}",
+      "\\p{" + repeated("L", kLong),
+  };
+  testing::with_stack(testing::kSmallStack, [&] {
+    for (const std::string& pattern : patterns) {
+      EXPECT_NE(refusal(pattern), "accepted") << pattern.substr(0, 60);
+    }
+  });
 }
 
 // Each of these reads to the end of the text from every place, in vain.

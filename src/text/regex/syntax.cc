@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/regex/syntax.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr size_t kMaxPatternBytes = 1u << 16;
 constexpr int kMaxDepth = 64;
+constexpr uint32_t kMaxTreeDepth = 200;  // quantifiers count too; the compiler recurses
 constexpr uint32_t kMaxCount = 1024;
 
 class Parser {
@@ -32,6 +34,9 @@ class Parser {
     return unsupported("regular expression: " + what + " at byte " + std::to_string(cursor_.at));
   }
   uint32_t add(RegexNode node) {
+    uint32_t depth = 0;
+    for (const uint32_t child : node.children) depth = std::max(depth, depths_[child] + 1);
+    depths_.push_back(depth);
     tree_.nodes.push_back(std::move(node));
     return static_cast<uint32_t>(tree_.nodes.size() - 1);
   }
@@ -185,12 +190,14 @@ class Parser {
       }
       node.children = {inside};
       inside = add(std::move(node));
+      if (depths_[inside] > kMaxTreeDepth) return fail("groups and quantifiers nested too deep");
     }
     return fail("too many quantifiers");
   }
 
   PatternCursor cursor_;
   RegexTree tree_;
+  std::vector<uint32_t> depths_;  // of each node, above the leaves
   bool fold_ = false;  // inside (?i:...)
 };
 

@@ -48,9 +48,9 @@ Class class_of(char32_t code) noexcept {
   if (code == '\n') return Class::kLineFeed;
   if (code == 0x200D) return Class::kJoiner;
   if (in_ranges(kControls, code)) return Class::kControl;
-  if (in_ranges(kAttached, code)) return Class::kAttached;
+  if (in_ranges(kMarks, code)) return Class::kAttached;
   if (in_ranges(kLinkers, code)) return Class::kLinker;
-  if (in_ranges(kPrepended, code)) return Class::kPrepended;
+  if (in_ranges(kPrefixes, code)) return Class::kPrepended;
   if (in_ranges(kPictographs, code)) return Class::kPictograph;
   if (in_ranges(kConsonants, code)) return Class::kConsonant;
   return hangul(code);
