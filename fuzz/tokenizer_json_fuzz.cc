@@ -20,6 +20,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   const o3::text::Tokenizer& tokenizer = **loaded;
+  for (const o3::Token token : tokenizer.frame().before) {
+    O3_CHECK(token >= 0 && token < tokenizer.vocabulary_size(), "frames hold tokens");
+  }
   // The end of the file as text: it holds pieces of the vocabulary.
   const std::string text =
       "Hello, w\xC3\xB6rld <|end|> 123  " + std::string(json.substr(size - size / 4));
@@ -39,5 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const o3::Token token : tokens) stream.push(token, streamed);
   stream.flush(streamed);
   O3_CHECK(o3::text::is_utf8(streamed), "a stream is well-formed");
+  O3_CHECK(tokenizer.streams() || streamed == o3::text::decode(tokenizer, tokens, true),
+           "what does not stream comes whole");
   return 0;
 }

@@ -101,6 +101,7 @@ Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded,
   text::RenderInput input;
   input.messages = std::move(messages);
   input.variables = loaded.template_variables;
+  input.trust_assistant = loaded.trust_assistant;
   input.local_time = local_time(clock.wall());
   return loaded.chat_template->render(input);
 }

@@ -24,6 +24,7 @@ struct LoadedModel {
   std::shared_ptr<const text::ChatTemplate> chat_template;
   Error no_template;
   nlohmann::ordered_json template_variables;  // bos_token, eos_token
+  bool trust_assistant = false;               // text::RenderInput's
   std::vector<Token> stop_tokens;             // end of text, end of turn
 };
 

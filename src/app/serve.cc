@@ -158,7 +158,8 @@ Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) 
   runtime.device = settings.text(rows::kDevice);
   runtime.threads = static_cast<int>(settings.integer(rows::kThreads));
   O3_ASSIGN(const auto backend, make_backend(runtime));
-  O3_ASSIGN(const LoadedModel loaded, load_model_file(named.path, *backend, load_options(runtime)));
+  O3_ASSIGN(LoadedModel loaded, load_model_file(named.path, *backend, load_options(runtime)));
+  loaded.trust_assistant = settings.flag(rows::kTrustAssistant);
   prometheus::Registry registry;
   engine::EngineMetrics metrics(registry);
   O3_ASSIGN(const auto engine, make_engine(settings, loaded, *backend, clock, metrics));

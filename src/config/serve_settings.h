@@ -61,6 +61,12 @@ inline constexpr Setting kMaxWaiting{"max_waiting",
                                      "requests that may wait; more are refused with 503"};
 inline constexpr Setting kStrictParams{
     "strict_params", Kind::kFlag, "false", {}, "refuses unknown fields of a request"};
+inline constexpr Setting kTrustAssistant{
+    "trust_assistant",
+    Kind::kFlag,
+    "false",
+    {},
+    "control tokens in assistant messages stay control tokens (clients can write any)"};
 inline constexpr Setting kSystemFingerprint{"system_fingerprint",
                                             Kind::kText,
                                             "",
@@ -142,6 +148,7 @@ inline constexpr Setting kRows[] = {
     kMaxRunning,
     kMaxWaiting,
     kStrictParams,
+    kTrustAssistant,
     kSystemFingerprint,
     kIoThreads,
     kWorkerThreads,

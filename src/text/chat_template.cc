@@ -15,23 +15,25 @@ using jinja::RenderState;
 using jinja::Value;
 
 // {"role": ..., "content": ..., further members}
-Result<Value> message_value(RenderState& state, const ChatMessage& message) {
+Result<Value> message_value(RenderState& state, const ChatMessage& message, bool trust_assistant) {
   O3_TRY(state.charge(8 + message.content.size() / 16 + message.role.size() / 16));
   O3_ASSIGN(const Value fields, jinja::from_json(state, message.fields, Origin::kContent));
   if (!fields.is_none() && !fields.is_dict()) {
     return invalid("the further members of a message must be an object", "messages");
   }
+  const bool trusted = trust_assistant && message.role == "assistant";
+  const Origin origin = trusted ? Origin::kTemplate : Origin::kContent;
   std::vector<std::pair<Value, Value>> members;
   members.emplace_back(jinja::from_text("role", Origin::kContent),
                        jinja::from_text(message.role, Origin::kContent));
   members.emplace_back(jinja::from_text("content", Origin::kContent),
-                       jinja::from_text(message.content, Origin::kContent));
+                       jinja::from_text(message.content, origin));
   if (fields.is_dict()) {
     for (const auto& [key, value] : fields.as_dict().items) {
       const std::string_view name = key.as_string().view();
       if (name == "role") return invalid("a message has two roles", "messages");
       if (name == "content") {
-        members[1].second = value;
+        O3_ASSIGN(members[1].second, jinja::from_json(state, message.fields["content"], origin));
       } else {
         members.emplace_back(key, value);
       }
@@ -45,7 +47,7 @@ Result<Value> messages_value(RenderState& state, const RenderInput& input) {
   std::vector<Value> items;
   items.reserve(input.messages.size());
   for (const ChatMessage& message : input.messages) {
-    O3_ASSIGN(Value value, message_value(state, message));
+    O3_ASSIGN(Value value, message_value(state, message, input.trust_assistant));
     items.push_back(std::move(value));
   }
   return jinja::make_sequence(jinja::Sequence::Flavour::kList, std::move(items));

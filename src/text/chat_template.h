@@ -32,6 +32,9 @@ struct RenderInput {
   // Stands instead of `messages` when given: what the template finds under that name, of any shape.
   std::optional<nlohmann::ordered_json> raw_messages = std::nullopt;
   bool add_generation_prompt = true;
+  // The content of messages whose role is "assistant" counts as trusted, as if the model had just
+  // written it. Whoever sends the conversation can then write control tokens there.
+  bool trust_assistant = false;
   // Set by the operator or the model file, and trusted: bos_token, eos_token, ...
   nlohmann::ordered_json variables = nlohmann::ordered_json::object();
   // Set by the client, and never trusted: tools, documents, template arguments, ... `tools` and
@@ -56,8 +59,9 @@ class ChatTemplate {
 
   // Segments in order, neighbours of different origin. Characters that came from messages or
   // request (role or content, through filters, slices and concatenation) are untrusted; everything
-  // else is trusted. Ill-formed UTF-8 in the input becomes U+FFFD. raise_exception() in the
-  // template gives kInvalid with its message and param "messages"; limits give kTooLong.
+  // else is trusted (see trust_assistant for the one exception). Ill-formed UTF-8 in the input
+  // becomes U+FFFD. raise_exception() in the template gives kInvalid with its message and param
+  // "messages"; limits give kTooLong.
   Result<std::vector<Segment>> render(const RenderInput& input,
                                       const RenderLimits& limits = {}) const;
 

@@ -180,6 +180,48 @@ std::string repeated(const std::string& text, int times) {
   return out;
 }
 
+// As jinja2 has it: names are looked up in a dict.
+TEST(ChatTemplate, TestsOfNamesAndIdentity) {
+  std::string error;
+  EXPECT_EQ(rendered("{{ 'upper' is filter }}{{ 1 is filter }}{{ none is test }}{{ (1,) is test }}",
+                     {}, error),
+            "TrueFalseFalseFalse");
+  EXPECT_NE(refusal("{{ [1] is filter }}").message.find("unhashable type: 'list'"),
+            std::string::npos);
+  EXPECT_NE(refusal("{{ {} is test }}").message.find("unhashable type: 'dict'"), std::string::npos);
+  EXPECT_NE(refusal("{{ ([],) is test }}").message.find("unhashable"), std::string::npos);
+  EXPECT_EQ(rendered("{{ 1 is sameas(1) }}{{ 1 is sameas(true) }}{{ [] is sameas(none) }}"
+                     "{{ none is sameas(none) }}{{ 1 is sameas(1.0) }}{{ 300 is sameas(301) }}",
+                     {}, error),
+            "TrueFalseFalseTrueFalseFalse");
+  EXPECT_NE(refusal("{{ [] is sameas([]) }}").message.find("sameas"), std::string::npos);
+  EXPECT_NE(refusal("{{ [] | attr(1) }}").message.find("attr"), std::string::npos);
+}
+
+std::string trusted_text(const RenderInput& input) {
+  const auto parsed = ChatTemplate::parse(
+      "{% for m in messages %}{{ m.role }}:{{ m.content }}{{ m.name }};{% endfor %}");
+  const auto segments = parsed->render(input);
+  if (!segments.ok()) return segments.error().message;
+  std::string out;
+  for (const Segment& segment : *segments) {
+    if (segment.trusted) out += segment.text;
+  }
+  return out;
+}
+
+TEST(ChatTemplate, AnAssistantsContentMayBeTrusted) {
+  RenderInput input;
+  input.messages = {{.role = "system", .content = "<s>"},
+                    {.role = "user", .content = "<u>"},
+                    {.role = "assistant", .content = "<a>", .fields = {{"name", "<n>"}}},
+                    {.role = "assistant", .content = "", .fields = {{"content", {"<p>"}}}},
+                    {.role = "Assistant", .content = "<x>"}};
+  EXPECT_EQ(trusted_text(input), ":;:;:;:[''];:;");
+  input.trust_assistant = true;
+  EXPECT_EQ(trusted_text(input), ":;:;:<a>;:['<p>'];:;");
+}
+
 TEST(ChatTemplate, HostileTemplatesEndInAnError) {
   constexpr int kDeep = 100'000;
   constexpr int kLong = 60'000;  // of more bytes each; a template may have 1 MiB

@@ -23,6 +23,7 @@ using Flavour = Sequence::Flavour;
 
 // A method or attribute, never a member.
 Result<Value> filter_attr(Call& call) {
+  if (!call.arg(0)->is_string()) return invalid("filter 'attr' needs a name that is a string");
   O3_ASSIGN(const StringPtr name, to_string(*call.state, *call.arg(0)));
   if (call.self.is_undefined()) return undefined_error(call.self);
   if (call.self.is_dict() && find_method(call.self, name->view()) == nullptr) {
