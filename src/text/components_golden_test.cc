@@ -47,7 +47,7 @@ std::string streamed(const Tokenizer& tokenizer, const std::vector<Token>& ids) 
   return out;
 }
 
-std::string without_spaces_around(std::string text) {
+std::string without_spaces_around(const std::string& text) {
   const size_t begin = text.find_first_not_of(' ');
   if (begin == std::string::npos) return "";
   return text.substr(begin, text.find_last_not_of(' ') + 1 - begin);

@@ -89,10 +89,14 @@ TEST(Safetensors, HostileLengthsAreRefused) {
 struct Large {
   Large() {
     for (int i = 0; i < 1000; ++i) {
-      const std::string begin = std::to_string(i * 64);
-      header += (i == 0 ? "{" : ",") + std::string(R"("model.layers.)") + std::to_string(i) +
-                R"(.weight":{"dtype":"F16","shape":[4,8],"data_offsets":[)" + begin + "," +
-                std::to_string((i + 1) * 64) + "]}";
+      header += i == 0 ? "{" : ",";
+      header += R"("model.layers.)";
+      header += std::to_string(i);
+      header += R"(.weight":{"dtype":"F16","shape":[4,8],"data_offsets":[)";
+      header += std::to_string(i * 64);
+      header += ",";
+      header += std::to_string((i + 1) * 64);
+      header += "]}";
     }
     header += "}";
   }
