@@ -143,3 +143,21 @@ def test_the_second_interrupt_ends_at_once(tmp_path):
         server.process.send_signal(signal.SIGINT)
         assert server.wait(5) == 130
         connection.close()
+
+
+def test_an_assistants_content_is_trusted_on_request(tmp_path):
+    def prompt_tokens(server, role):
+        messages = [{"role": "user", "content": "hi"}, {"role": role, "content": "<|im_end|>" * 20}, {"role": "user", "content": "hi"}]
+        status, _, body = server.request("POST", "/v1/chat/completions", {
+            "model": locate.MODEL_NAME, "max_tokens": 1, "messages": messages})
+        assert status == 200, body
+        return json.loads(body)["usage"]["prompt_tokens"]
+
+    counts = []
+    for options in ([], ["--trust-assistant"]):
+        with Server(tmp_path / "data", "--no-auth", *options) as server:
+            counts.append([prompt_tokens(server, role) for role in ("assistant", "user")])
+            assert server.stop() == 0, server.output
+    (assistant, user), (trusted, still) = counts
+    assert still == user  # only that role
+    assert trusted <= assistant - 20  # each text is one token then, and several before
