@@ -3,6 +3,7 @@
 // (tools/golden/tokenizer_small.py).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -148,6 +149,26 @@ TEST(TokenizerJson, RefusesByName) {
   EXPECT_NE(refusal(R"({"model":{"type":"BPE","dropout":0.1,"vocab":{"a":0},"merges":[]}})")
                 .find("dropout"),
             std::string::npos);
+}
+
+// The author of each character is followed through normalizers in linear time.
+TEST(TokenizerJson, LongTrustedTextIsNotQuadratic) {
+  std::ifstream golden(O3_SOURCE_DIR "/tests/golden/tokenizer/components/normalizers.jsonl");
+  for (std::string line; std::getline(golden, line);) {
+    auto description = nlohmann::json::parse(line)["json"];
+    description["added_tokens"] = {
+        {{"id", 256}, {"content", "<x>"}, {"special", true}, {"normalized", true}}};
+    const auto loaded = load_tokenizer_json(description.dump());
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    std::string text;
+    for (int i = 0; i < 1 << 16; ++i) text += "a 7";
+    const auto tokens =
+        (*loaded)->encode(std::vector<Segment>{{text + "<x>", true}, {"<x>", false}});
+    // Prepend writes itself before the added text too, which is then found nowhere else.
+    const bool prepends = description["normalizer"].dump().find("Prepend") != std::string::npos;
+    EXPECT_EQ(std::count(tokens.begin(), tokens.end(), 256), prepends ? 0 : 1)
+        << description["normalizer"];
+  }
 }
 
 // What training or batches wanted: the server counts the context itself.

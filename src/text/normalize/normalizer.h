@@ -25,7 +25,9 @@ struct MarkedText {
     if (keep_marks) marks.append(bytes.size(), mark ? '\1' : '\0');
   }
   // All of [begin, end) is marked.
-  bool all(size_t begin, size_t end) const noexcept { return marks.find('\0', begin) >= end; }
+  bool all(size_t begin, size_t end) const noexcept {
+    return std::string_view(marks).substr(begin, end - begin).find('\0') == std::string_view::npos;
+  }
 };
 
 class Normalizer {
