@@ -37,11 +37,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto parsed = o3::artifact::GgufFile::parse(std::as_bytes(std::span(data, size)), "fuzz.gguf");
   if (!parsed.ok()) return 0;
   const auto file = std::make_shared<const o3::artifact::GgufFile>(*std::move(parsed));
-  const auto config = o3::model::read_config(*file, o3::model::GgufCheckpoint(file));
+  const auto source = o3::model::open_source(file);
+  if (!source.ok()) return 0;
+  const auto config = o3::model::read_config(*source);
   if (config.ok() && config->context > kLongestContext) return 0;
   const auto backend =
       *o3::device::cpu::CpuBackend::create({.threads = 1, .memory_limit_bytes = kMemoryLimit});
-  const auto model = o3::model::load_model(file, *backend, {});
+  const auto model = o3::model::load_model(*source, *backend, {});
   if (!model.ok()) {
     O3_CHECK(!model.error().message.empty(), "an error says something");
     return 0;

@@ -27,6 +27,8 @@ class Checkpoint {
   virtual const std::string& name() const noexcept = 0;                            // for messages
   virtual const device::TensorView* find_tensor(std::string_view name) const = 0;  // or nullptr
   virtual std::vector<std::string_view> tensor_names() const = 0;
+  // What the files call a tensor, whether or not they have it; for messages.
+  virtual std::string source_name(std::string_view name) const = 0;
   virtual Convention convention() const noexcept = 0;
   // Gives pages that packing has copied back to the system; nothing becomes invalid.
   virtual void release_pages() const noexcept = 0;
@@ -47,6 +49,7 @@ class GgufCheckpoint final : public Checkpoint {
     for (const artifact::GgufTensor& tensor : file_->tensors()) names.push_back(tensor.name);
     return names;
   }
+  std::string source_name(std::string_view name) const override { return std::string(name); }
   Convention convention() const noexcept override { return Convention::kGguf; }
   void release_pages() const noexcept override { file_->release_pages(); }
 

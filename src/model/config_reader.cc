@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/config_reader.h"
 
-#include <cmath>
-#include <optional>
-#include <utility>
-
-#include "base/check.h"
+#include <iterator>
+#include <string>
+#include <variant>
 
 namespace o3::model {
 namespace {
@@ -31,17 +29,32 @@ Error changes_arithmetic(const std::string& key, const std::string& found,
                      key);
 }
 
+std::string kind_of(const HyperValue& value) {
+  constexpr const char* kNames[] = {
+      "", "a truth value", "an integer", "a floating-point number", "text", "a list"};
+  const auto* other = std::get_if<OtherValue>(&value);
+  return other == nullptr ? kNames[value.index()] : other->type;
+}
+
 }  // namespace
 
-bool ConfigReader::has(std::string_view name) const {
-  return file_.find(key(name)) != nullptr;
+template <class T>
+Result<T> ConfigReader::required(std::string_view name, std::string_view wanted) const {
+  const std::string full = key(name);
+  const HyperValue* value = parameters_.find(name);
+  if (value == nullptr) {
+    return Error{Code::kNotFound, parameters_.source + ": " + full + " is missing", full};
+  }
+  if (const T* found = std::get_if<T>(value)) return *found;
+  return invalid(full + " must be " + std::string(wanted) + ", not " + kind_of(*value), full);
 }
 
 Result<int32_t> ConfigReader::integer(std::string_view name, int32_t least, int32_t most) const {
-  const std::string full = key(name);
-  O3_ASSIGN(const int32_t value, file_.required<int32_t>(full));
-  if (value < least || value > most) return out_of_range(full, value, least, most);
-  return value;
+  O3_ASSIGN(const int64_t value, required<int64_t>(name, "an integer"));
+  if (value < least || value > most) {
+    return out_of_range(key(name), value, int64_t{least}, int64_t{most});
+  }
+  return static_cast<int32_t>(value);
 }
 
 Result<int32_t> ConfigReader::integer_or(std::string_view name, int32_t fallback, int32_t least,
@@ -51,10 +64,9 @@ Result<int32_t> ConfigReader::integer_or(std::string_view name, int32_t fallback
 }
 
 Result<double> ConfigReader::real(std::string_view name, double least, double most) const {
-  const std::string full = key(name);
-  O3_ASSIGN(const double value, file_.required<double>(full));
+  O3_ASSIGN(const double value, required<double>(name, "a floating-point number"));
   // Written so that a NaN is refused too.
-  if (!(value >= least && value <= most)) return out_of_range(full, value, least, most);
+  if (!(value >= least && value <= most)) return out_of_range(key(name), value, least, most);
   return value;
 }
 
@@ -65,58 +77,45 @@ Result<double> ConfigReader::real_or(std::string_view name, double fallback, dou
 }
 
 Result<void> ConfigReader::require_number(std::string_view name, double neutral) const {
-  const std::string full = key(name);
-  const artifact::GgufValue* value = file_.find(full);
+  const HyperValue* value = parameters_.find(name);
   if (value == nullptr) return {};
-  const bool real_type =
-      value->type == artifact::GgufType::kF32 || value->type == artifact::GgufType::kF64;
   double found = 0.0;
-  if (real_type) {
-    O3_ASSIGN(found, value->as<double>(full));
+  if (const auto* real = std::get_if<double>(value)) {
+    found = *real;
   } else {
-    O3_ASSIGN(const int64_t integer, value->as<int64_t>(full));
+    O3_ASSIGN(const int64_t integer, required<int64_t>(name, "a number"));
     found = static_cast<double>(integer);
   }
   if (found == neutral) return {};
-  return changes_arithmetic(full, number_text(found), number_text(neutral));
-}
-
-Result<std::string> ConfigReader::model_name() const {
-  O3_ASSIGN(std::optional<std::string> name, file_.optional<std::string>("general.name"));
-  return std::move(name).value_or("");
+  return changes_arithmetic(key(name), number_text(found), number_text(neutral));
 }
 
 Result<std::string> ConfigReader::text_or(std::string_view name, std::string_view fallback) const {
-  O3_ASSIGN(std::optional<std::string> found, file_.optional<std::string>(key(name)));
-  return std::move(found).value_or(std::string(fallback));
+  if (!has(name)) return std::string(fallback);
+  return required<std::string>(name, "text");
 }
 
 Result<bool> ConfigReader::flag_or(std::string_view name, bool fallback) const {
-  O3_ASSIGN(const std::optional<bool> found, file_.optional<bool>(key(name)));
-  return found.value_or(fallback);
+  if (!has(name)) return fallback;
+  return required<bool>(name, "true or false");
 }
 
 bool ConfigReader::is_array(std::string_view name) const {
-  const artifact::GgufValue* value = file_.find(key(name));
-  return value != nullptr && value->type == artifact::GgufType::kArray;
+  const HyperValue* value = parameters_.find(name);
+  return value != nullptr && std::holds_alternative<std::vector<int64_t>>(*value);
 }
 
 Result<std::vector<bool>> ConfigReader::truth_values(std::string_view name, int32_t count) const {
+  using Numbers = std::vector<int64_t>;
+  O3_ASSIGN(const Numbers numbers, required<Numbers>(name, "a list"));
   const std::string full = key(name);
-  const artifact::GgufValue* value = file_.find(full);
-  O3_CHECK(value != nullptr, "asked for after is_array()");
-  if (value->count != static_cast<uint64_t>(count)) {
-    return invalid(full + " has " + std::to_string(value->count) + " entries for " +
+  if (std::ssize(numbers) != count) {
+    return invalid(full + " has " + std::to_string(numbers.size()) + " entries for " +
                        std::to_string(count) + " layers",
                    full);
   }
   std::vector<bool> truths;
-  if (value->element == artifact::GgufType::kBool) {
-    for (const std::byte element : value->data) truths.push_back(element != std::byte{0});
-    return truths;
-  }
-  O3_ASSIGN(const std::vector<int32_t> numbers, value->as<std::vector<int32_t>>(full));
-  for (const int32_t number : numbers) {
+  for (const int64_t number : numbers) {
     if (number != 0 && number != 1)
       return invalid(full + " holds numbers other than 0 and 1", full);
     truths.push_back(number == 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hyper-parameters from GGUF metadata, each bounded before anything is sized by it.
+// Hyper-parameters, each bounded before anything is sized by it.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +7,22 @@
 #include <string_view>
 #include <vector>
 
-#include "artifact/gguf/gguf_file.h"
 #include "base/result.h"
+#include "model/hyper_parameters.h"
 
 namespace o3::model {
 
-// Reads keys "ARCHITECTURE.NAME". Errors name the key, what was found and what would work.
+// Reads settings by the names that GGUF gives them, without the architecture. Errors name the key
+// as the file has it, what was found and what would work.
 class ConfigReader {
  public:
-  ConfigReader(const artifact::GgufFile& file, std::string_view architecture)
-      : file_(file), architecture_(architecture) {}
+  explicit ConfigReader(const HyperParameters& parameters) : parameters_(parameters) {}
 
-  const std::string& architecture() const noexcept { return architecture_; }
-  std::string key(std::string_view name) const { return architecture_ + "." + std::string(name); }
-  Result<std::string> model_name() const;  // general.name, for people; may be empty
+  const std::string& architecture() const noexcept { return parameters_.architecture(); }
+  const std::string& model_name() const noexcept { return parameters_.model_name; }
+  std::string key(std::string_view name) const { return parameters_.label(name); }
 
-  bool has(std::string_view name) const;
+  bool has(std::string_view name) const { return parameters_.find(name) != nullptr; }
   Result<int32_t> integer(std::string_view name, int32_t least, int32_t most) const;
   Result<int32_t> integer_or(std::string_view name, int32_t fallback, int32_t least,
                              int32_t most) const;
@@ -39,8 +39,10 @@ class ConfigReader {
   Result<void> require_number(std::string_view name, double neutral) const;
 
  private:
-  const artifact::GgufFile& file_;
-  std::string architecture_;
+  template <class T>
+  Result<T> required(std::string_view name, std::string_view wanted) const;
+
+  const HyperParameters& parameters_;
 };
 
 }  // namespace o3::model

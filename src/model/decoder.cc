@@ -128,7 +128,7 @@ Result<void> DecoderModel::pack(const DecoderTensors& tensors) {
     return unsupported(
         "no kernel reads rows of a " + std::string(device::traits(tensors.embedding.dtype).name) +
             " embedding; F32, F16 and the block types of docs/model-files.md would work",
-        "token_embd.weight");
+        checkpoint_->source_name("token_embd.weight"));
   }
   for (int32_t index = 0; index < config_.layers; ++index) {
     auto layer = pack_layer(tensors.layers[static_cast<size_t>(index)], index);
@@ -139,7 +139,7 @@ Result<void> DecoderModel::pack(const DecoderTensors& tensors) {
   O3_ASSIGN(output_norm_,
             RmsNorm::load(tensors.output_norm, config_.rms_eps, config_.norm_offset, backend_));
   auto head = LinearLayer::pack({&tensors.head, 1}, options_.compute, backend_);
-  if (!head.ok()) return in_tensor(head.error(), "output.weight");
+  if (!head.ok()) return in_tensor(head.error(), checkpoint_->source_name("output.weight"));
   head_ = *std::move(head);
   embedding_ = tensors.embedding;
   return {};

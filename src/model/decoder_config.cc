@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/decoder_config.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -56,16 +57,17 @@ Result<void> read_heads(const ConfigReader& reader, ModelConfig& config) {
 
 // The embedding decides; metadata, where they say it too, must agree.
 Result<int32_t> read_vocabulary(const ConfigReader& reader, const Checkpoint& checkpoint) {
-  const device::TensorView* embedding = checkpoint.find_tensor("token_embd.weight");
+  constexpr std::string_view kEmbedding = "token_embd.weight";
+  const std::string name = checkpoint.source_name(kEmbedding);
+  const device::TensorView* embedding = checkpoint.find_tensor(kEmbedding);
   if (embedding == nullptr) {
-    return Error{Code::kNotFound, checkpoint.name() + " has no tensor token_embd.weight",
-                 "token_embd.weight"};
+    return Error{Code::kNotFound, checkpoint.name() + " has no tensor " + name, name};
   }
   const int64_t rows = embedding->rank == 2 ? embedding->shape[0] : 0;
   if (rows < 1 || rows > kMaxVocabulary) {
-    return invalid("token_embd.weight must have two dimensions and 1 to " +
-                       std::to_string(kMaxVocabulary) + " rows",
-                   "token_embd.weight");
+    return invalid(
+        name + " must have two dimensions and 1 to " + std::to_string(kMaxVocabulary) + " rows",
+        name);
   }
   const auto vocabulary = static_cast<int32_t>(rows);
   O3_ASSIGN(const int32_t said, reader.integer_or("vocab_size", vocabulary, 1, kMaxVocabulary));
@@ -83,7 +85,7 @@ Result<ModelConfig> read_decoder_config(const ConfigReader& reader, const Checkp
   O3_TRY(refuse_variants(reader));
   ModelConfig config;
   config.architecture = reader.architecture();
-  O3_ASSIGN(config.name, reader.model_name());
+  config.name = reader.model_name();
   O3_ASSIGN(config.layers, reader.integer("block_count", 1, kMaxLayers));
   O3_ASSIGN(config.hidden, reader.integer("embedding_length", 1, kMaxHidden));
   O3_ASSIGN(config.ffn, reader.integer("feed_forward_length", 1, kMaxFfn));
@@ -102,12 +104,14 @@ Result<void> read_window(const ConfigReader& reader, int32_t pattern, ModelConfi
   constexpr const char* kPattern = "attention.sliding_window_pattern";
   if (reader.is_array(kPattern)) {
     O3_ASSIGN(config.windowed, reader.truth_values(kPattern, config.layers));
-    return {};
+  } else {
+    O3_ASSIGN(const int32_t period, reader.integer_or(kPattern, pattern, 0, kMaxLayers));
+    for (int32_t layer = 0; layer < config.layers; ++layer) {
+      config.windowed.push_back(period == 0 || (layer + 1) % period != 0);
+    }
   }
-  O3_ASSIGN(const int32_t period, reader.integer_or(kPattern, pattern, 0, kMaxLayers));
-  for (int32_t layer = 0; layer < config.layers; ++layer) {
-    config.windowed.push_back(period == 0 || (layer + 1) % period != 0);
-  }
+  const auto& windowed = config.windowed;
+  if (std::find(windowed.begin(), windowed.end(), true) == windowed.end()) config.window = 0;
   return {};
 }
 

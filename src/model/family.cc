@@ -7,6 +7,8 @@
 #include "base/printable.h"
 #include "model/decoder.h"
 #include "model/families.h"
+#include "model/hf/hf_checkpoint.h"
+#include "model/hf/hf_config.h"
 
 namespace o3::model {
 namespace {
@@ -24,11 +26,26 @@ std::span<const Family> families() noexcept {
   return kFamilies;
 }
 
-Result<ModelConfig> read_config(const artifact::GgufFile& metadata, const Checkpoint& checkpoint) {
-  O3_ASSIGN(const std::string name, metadata.required<std::string>("general.architecture"));
+Result<ModelSource> open_source(std::shared_ptr<const artifact::GgufFile> file) {
+  O3_ASSIGN(HyperParameters parameters, gguf_hyper_parameters(*file));
+  return ModelSource{std::move(parameters),
+                     std::make_shared<const GgufCheckpoint>(std::move(file))};
+}
+
+Result<ModelSource> open_source(std::shared_ptr<const artifact::HfDirectory> directory) {
+  O3_ASSIGN(HfConfig config, read_hf_config(directory->config(), directory->name()));
+  O3_ASSIGN(std::unique_ptr<HfCheckpoint> checkpoint,
+            HfCheckpoint::create(std::move(directory), config));
+  return ModelSource{std::move(config.parameters), std::move(checkpoint)};
+}
+
+Result<ModelConfig> read_config(const ModelSource& source) {
+  const std::string& name = source.parameters.architecture();
   std::string known;
   for (const Family& family : families()) {
-    if (family.architecture == name) return family.read_config(metadata, checkpoint);
+    if (family.architecture == name) {
+      return family.read_config(source.parameters, *source.checkpoint);
+    }
     known += (known.empty() ? "" : ", ") + std::string(family.architecture);
   }
   return unsupported("model architecture \"" + printable(name) +
@@ -36,8 +53,8 @@ Result<ModelConfig> read_config(const artifact::GgufFile& metadata, const Checkp
                      "general.architecture");
 }
 
-Result<std::unique_ptr<Model>> load_model(const std::shared_ptr<const artifact::GgufFile>& file,
-                                          device::Backend& backend, const LoadOptions& options) {
+Result<std::unique_ptr<Model>> load_model(const ModelSource& source, device::Backend& backend,
+                                          const LoadOptions& options) {
   using device::DType;
   if (options.kv_dtype != DType::kF16 && options.kv_dtype != DType::kF32) {
     return unsupported("the KV cache cannot hold " +
@@ -45,9 +62,14 @@ Result<std::unique_ptr<Model>> load_model(const std::shared_ptr<const artifact::
                            "; F16 and F32 would work",
                        "kv");
   }
-  const auto checkpoint = std::make_shared<const GgufCheckpoint>(file);
-  O3_ASSIGN(ModelConfig config, read_config(*file, *checkpoint));
-  return load_decoder(checkpoint, std::move(config), backend, options);
+  O3_ASSIGN(ModelConfig config, read_config(source));
+  return load_decoder(source.checkpoint, std::move(config), backend, options);
+}
+
+Result<std::unique_ptr<Model>> load_model(const std::shared_ptr<const artifact::GgufFile>& file,
+                                          device::Backend& backend, const LoadOptions& options) {
+  O3_ASSIGN(const ModelSource source, open_source(file));
+  return load_model(source, backend, options);
 }
 
 }  // namespace o3::model

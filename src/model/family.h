@@ -7,29 +7,43 @@
 #include <string_view>
 
 #include "artifact/gguf/gguf_file.h"
+#include "artifact/hf/hf_directory.h"
 #include "base/result.h"
 #include "device/backend.h"
 #include "model/checkpoint.h"
+#include "model/hyper_parameters.h"
 #include "model/model.h"
 
 namespace o3::model {
 
 struct Family {
   std::string_view architecture;  // general.architecture
-  Result<ModelConfig> (*read_config)(const artifact::GgufFile& metadata,
+  Result<ModelConfig> (*read_config)(const HyperParameters& parameters,
                                      const Checkpoint& checkpoint);
 };
 
 std::span<const Family> families() noexcept;
 
-// Hyper-parameters by the file's architecture; see load_model() for errors.
-Result<ModelConfig> read_config(const artifact::GgufFile& metadata, const Checkpoint& checkpoint);
+// A model's files, opened: what it is, and its tensors.
+struct ModelSource {
+  HyperParameters parameters;
+  std::shared_ptr<const Checkpoint> checkpoint;
+};
+Result<ModelSource> open_source(std::shared_ptr<const artifact::GgufFile> file);
+Result<ModelSource> open_source(std::shared_ptr<const artifact::HfDirectory> directory);
 
-// The model of a GGUF file, its weights packed for the backend, which must outlive the model. The
-// model keeps the file mapped (embedding rows are read from it, and some kernels read weights in
-// place); pages that packing has copied are given back to the system.
+// Settings by the model's architecture, bounded; see load_model() for errors.
+Result<ModelConfig> read_config(const ModelSource& source);
+
+// The model, its weights packed for the backend, which must outlive the model. The model keeps the
+// files mapped (embedding rows are read from them, and some kernels read weights in place); pages
+// that packing has copied are given back to the system.
 // kUnsupported: an architecture, tensor or setting this build does not know, named, with what
 // would work. kInvalid: metadata out of bounds, tensors missing or misshapen, all named.
+Result<std::unique_ptr<Model>> load_model(const ModelSource& source, device::Backend& backend,
+                                          const LoadOptions& options);
+
+// The same for a GGUF file.
 Result<std::unique_ptr<Model>> load_model(const std::shared_ptr<const artifact::GgufFile>& file,
                                           device::Backend& backend, const LoadOptions& options);
 

@@ -20,9 +20,9 @@ double default_scale(const ModelConfig& config) {
 
 }  // namespace
 
-Result<ModelConfig> read_gemma3_config(const artifact::GgufFile& metadata,
+Result<ModelConfig> read_gemma3_config(const HyperParameters& parameters,
                                        const Checkpoint& checkpoint) {
-  const ConfigReader reader(metadata, "gemma3");
+  const ConfigReader reader(parameters);
   O3_ASSIGN(ModelConfig config, read_decoder_config(reader, checkpoint));
   O3_ASSIGN(config.attention_scale,
             reader.real_or("attention.scale", default_scale(config), 1e-6, 1e3));

@@ -27,8 +27,8 @@ class Load : public testing::Test {
   }
 
   static Result<ModelConfig> config_of(const TestGguf& gguf) {
-    const auto file = gguf.build();
-    return read_config(*file, GgufCheckpoint(file));
+    O3_ASSIGN(const ModelSource source, open_source(gguf.build()));
+    return read_config(source);
   }
 
   // The error of loading the file as it is now.

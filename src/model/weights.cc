@@ -29,14 +29,15 @@ TensorView WeightBinder::bind(std::string_view name, std::initializer_list<int64
   bound_.emplace(name);
   const TensorView* tensor = file_.find_tensor(name);
   if (tensor == nullptr) {
-    problems_.push_back(std::string(name) + " is missing (expected " + shape_text(shape) + ")");
+    problems_.push_back(file_.source_name(name) + " is missing (expected " + shape_text(shape) +
+                        ")");
     return {};
   }
   const TensorView& view = *tensor;
   const std::span<const int64_t> found(view.shape.data(), view.rank);
   if (!std::equal(found.begin(), found.end(), shape.begin(), shape.end())) {
-    problems_.push_back(std::string(name) + " has shape " + shape_text(found) + ", expected " +
-                        shape_text(shape));
+    problems_.push_back(file_.source_name(name) + " has shape " + shape_text(found) +
+                        ", expected " + shape_text(shape));
     return {};
   }
   return view;
@@ -51,7 +52,7 @@ TensorView WeightBinder::vector(std::string_view name, int64_t elements) {
   const bool plain =
       view.dtype == DType::kF32 || view.dtype == DType::kF16 || view.dtype == DType::kBF16;
   if (view.data != nullptr && !plain) {
-    problems_.push_back(std::string(name) + " has type " +
+    problems_.push_back(file_.source_name(name) + " has type " +
                         std::string(device::traits(view.dtype).name) +
                         ", expected F32, F16 or BF16");
     return {};
@@ -66,7 +67,7 @@ Result<void> WeightBinder::finish() const {
   }
   std::vector<std::string> unknown;
   for (const std::string_view name : file_.tensor_names()) {
-    if (!bound_.contains(name)) unknown.push_back(printable(name));
+    if (!bound_.contains(name)) unknown.push_back(printable(file_.source_name(name)));
   }
   if (unknown.empty()) return {};
   return unsupported(file_.name() + " holds tensors that this build has no use for: " +

@@ -14,7 +14,7 @@ ALLOWED = {
     "config": "base",
     "device": "base",
     "kernels": "base device",
-    "artifact": "base device",
+    "artifact": "base config device",
     "text": "base",
     "cache": "base device",
     "model": "base device kernels artifact cache",

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "artifact/gguf/gguf_writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
-#include <system_error>
+#include <utility>
 
 #include "artifact/gguf/ggml_type.h"
+#include "base/check.h"
 
 namespace o3::artifact {
 namespace {
@@ -73,7 +68,11 @@ void GgufWriter::add_tensor(std::string_view name, device::DType dtype,
   tensors_.push_back({std::string(name), dtype, {shape.begin(), shape.end()}, data});
 }
 
-std::vector<std::byte> GgufWriter::build() const {
+void GgufWriter::add_tensor(RowTensor tensor) {
+  tensors_.push_back({tensor.name, tensor.dtype, tensor.shape, {}, std::move(tensor)});
+}
+
+std::vector<std::byte> GgufWriter::head() const {
   std::vector<std::byte> out;
   append(out, "GGUF", 4);
   append(out, uint32_t{3});
@@ -87,9 +86,15 @@ std::vector<std::byte> GgufWriter::build() const {
     for (auto size = tensor.shape.rbegin(); size != tensor.shape.rend(); ++size) append(out, *size);
     append(out, ggml_from_dtype(tensor.dtype));
     append(out, offset);
-    offset += (tensor.data.size() + alignment_ - 1) / alignment_ * alignment_;
+    offset += (tensor.bytes() + alignment_ - 1) / alignment_ * alignment_;
   }
+  return out;
+}
+
+std::vector<std::byte> GgufWriter::build() const {
+  std::vector<std::byte> out = head();
   for (const Tensor& tensor : tensors_) {
+    O3_CHECK(!tensor.rows.row, "tensors made row by row are for write()");
     pad(out, alignment_);
     append(out, tensor.data.data(), tensor.data.size());
   }
@@ -97,25 +102,24 @@ std::vector<std::byte> GgufWriter::build() const {
   return out;
 }
 
-Result<void> GgufWriter::write(const std::filesystem::path& path) const {
-  const std::vector<std::byte> bytes = build();
-  const std::string partial = path.string() + ".partial";
-  const auto failed = [&](const char* verb) {
-    Error error = unavailable("cannot " + std::string(verb) + " " + partial + ": " +
-                              std::generic_category().message(errno));
-    std::remove(partial.c_str());
-    return error;
+Result<void> GgufWriter::write(const std::filesystem::path& path, Overwrite overwrite) const {
+  O3_ASSIGN(OutputFile file, OutputFile::create(path, overwrite));
+  O3_TRY(file.write(head()));
+  const auto pad_file = [&]() -> Result<void> {
+    const uint64_t over = file.written() % alignment_;
+    if (over == 0) return {};
+    return file.write(std::vector<std::byte>(static_cast<size_t>(alignment_ - over)));
   };
-  using FilePtr = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-  FilePtr file(std::fopen(partial.c_str(), "wbe"), &std::fclose);
-  if (!file) return failed("create");
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size()) {
-    return failed("write");
+  for (const Tensor& tensor : tensors_) {
+    O3_TRY(pad_file());
+    if (tensor.rows.row) {
+      O3_TRY(tensor.rows.write_to(file));
+    } else {
+      O3_TRY(file.write(tensor.data));
+    }
   }
-  if (std::fflush(file.get()) != 0 || ::fsync(::fileno(file.get())) != 0) return failed("write");
-  if (std::fclose(file.release()) != 0) return failed("close");
-  if (std::rename(partial.c_str(), path.c_str()) != 0) return failed("rename");
-  return {};
+  O3_TRY(pad_file());
+  return file.commit();
 }
 
 }  // namespace o3::artifact

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "artifact/gguf/gguf_value.h"
+#include "artifact/output_file.h"
+#include "artifact/row_tensor.h"
 #include "base/result.h"
 #include "device/dtype.h"
 
@@ -40,9 +42,13 @@ class GgufWriter {
   void add_tensor(std::string_view name, device::DType dtype, std::span<const int64_t> shape,
                   std::span<const std::byte> data);
 
+  // A tensor that write() makes row by row; build() does not take such.
+  void add_tensor(RowTensor tensor);
+
   std::vector<std::byte> build() const;
-  // Writes PATH.partial, syncs it and renames it to PATH, so that a reader never sees half a file.
-  Result<void> write(const std::filesystem::path& path) const;
+  // A reader never sees half a file (OutputFile).
+  Result<void> write(const std::filesystem::path& path,
+                     Overwrite overwrite = Overwrite::kYes) const;
 
  private:
   struct Tensor {
@@ -50,7 +56,13 @@ class GgufWriter {
     device::DType dtype;
     std::vector<int64_t> shape;
     std::span<const std::byte> data;
+    RowTensor rows{};  // instead of data
+    uint64_t bytes() const {
+      return rows.row ? static_cast<uint64_t>(rows.bytes()) : uint64_t{data.size()};
+    }
   };
+
+  std::vector<std::byte> head() const;  // all before the tensors' data
 
   template <class T>
   static constexpr GgufType type_of();

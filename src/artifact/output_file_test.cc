@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "artifact/output_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace o3::artifact {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Output : public testing::Test {
+ protected:
+  void SetUp() override { fs::create_directory(directory_); }
+  void TearDown() override { fs::remove_all(directory_); }
+
+  fs::path at(const char* name) const { return directory_ / name; }
+  static std::string read(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  size_t entries() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(directory_), {}));
+  }
+
+  fs::path directory_ = fs::path(testing::TempDir()) / ("o3_out_" + std::to_string(::getpid()));
+};
+
+Result<void> write(const fs::path& path, std::string_view text, Overwrite overwrite) {
+  O3_ASSIGN(OutputFile file, OutputFile::create(path, overwrite));
+  O3_TRY(file.write(text));
+  return file.commit();
+}
+
+TEST_F(Output, AppearsWithCommit) {
+  auto file = OutputFile::create(at("a"), Overwrite::kNo);
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file->write("one").ok());
+  EXPECT_FALSE(fs::exists(at("a")));
+  ASSERT_TRUE(file->commit().ok());
+  EXPECT_EQ(read(at("a")), "one");
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(Output, WithoutCommitNothingIsLeft) {
+  { ASSERT_TRUE(OutputFile::create(at("a"), Overwrite::kNo)->write("one").ok()); }
+  EXPECT_EQ(entries(), 0U);
+}
+
+TEST_F(Output, OverwritesOnlyWhenToldTo) {
+  ASSERT_TRUE(write(at("a"), "one", Overwrite::kNo).ok());
+  const auto refused = write(at("a"), "two", Overwrite::kNo);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Code::kConflict);
+  EXPECT_EQ(read(at("a")), "one");
+  ASSERT_TRUE(write(at("a"), "two", Overwrite::kYes).ok());
+  EXPECT_EQ(read(at("a")), "two");
+  EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(Output, AFileThatCameMeanwhileIsNotOverwritten) {
+  auto file = OutputFile::create(at("a"), Overwrite::kNo);
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(write(at("a"), "other", Overwrite::kNo).ok());
+  EXPECT_EQ(file->commit().error().code, Code::kConflict);
+  EXPECT_EQ(read(at("a")), "other");
+}
+
+// A limit on the size of files stands in for a full disk.
+TEST_F(Output, AFullDiskLeavesNothing) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
+  const rlimit small{.rlim_cur = 64 << 10, .rlim_max = old.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto written = write(at("a"), std::string(256 << 10, 'x'), Overwrite::kNo);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old), 0);
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().code, Code::kUnavailable) << written.error().message;
+  EXPECT_EQ(entries(), 0U);
+}
+
+TEST_F(Output, DirectoriesToo) {
+  {
+    auto left = OutputDirectory::create(at("d"), Overwrite::kNo);
+    ASSERT_TRUE(left.ok());
+    ASSERT_TRUE(write(left->path() / "f", "x", Overwrite::kNo).ok());
+  }
+  EXPECT_EQ(entries(), 0U);
+  for (const auto& [text, overwrite] :
+       {std::pair("one", Overwrite::kNo), std::pair("two", Overwrite::kYes)}) {
+    auto made = OutputDirectory::create(at("d/"), overwrite);
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    ASSERT_TRUE(write(made->path() / text, text, Overwrite::kNo).ok());
+    ASSERT_TRUE(made->commit().ok());
+    EXPECT_EQ(read(at("d") / text), text);
+    EXPECT_EQ(entries(), 1U);
+  }
+  EXPECT_FALSE(fs::exists(at("d") / "one"));
+  EXPECT_EQ(OutputDirectory::create(at("d"), Overwrite::kNo).error().code, Code::kConflict);
+}
+
+}  // namespace
+}  // namespace o3::artifact
