@@ -2,7 +2,6 @@
 // o3 bench: how fast a model runs on this machine.
 #include <atomic>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
 #include "app/command.h"
@@ -52,7 +51,7 @@ Result<void> bench(const BenchOptions& options) {
       .threads = backend->threads().size(),
       .isa = std::string(device::cpu::isa_name(backend->isa())),
       .kv = load.kv_dtype == device::DType::kF32 ? "f32" : "f16",
-      .model_bytes = static_cast<int64_t>(std::filesystem::file_size(options.runtime.model)),
+      .model_bytes = static_cast<int64_t>(loaded.file_bytes),
       .deterministic = options.deterministic,
   };
   if (options.json) {
@@ -68,7 +67,7 @@ Result<void> bench(const BenchOptions& options) {
 void add_bench_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Measure prefill and decode speed");
-  command->add_option("--model", options->runtime.model, "GGUF file")->required();
+  command->add_option("--model", options->runtime.model, kModelHelp)->required();
   eval::SpeedOptions& speed = options->speed;
   add_number(*command, "--prefill", speed.prefill, 1, 1 << 20, "Prompt tokens of each sequence");
   add_number(*command, "--decode", speed.decode, 1, 1 << 20, "Decode steps measured");

@@ -97,7 +97,7 @@ Result<void> evaluate(const PplOptions& options) {
 void add_ppl(CLI::App& parent, Action& action) {
   auto options = std::make_shared<PplOptions>();
   CLI::App* command = parent.add_subcommand("ppl", "Perplexity of a text file");
-  command->add_option("--model", options->runtime.model, "GGUF file")->required();
+  command->add_option("--model", options->runtime.model, kModelHelp)->required();
   command->add_option("--data", options->data, "Text file, taken as one string")->required();
   eval::PerplexityOptions& perplexity = options->perplexity;
   add_number(*command, "--window", perplexity.window, 2, 1 << 24, "Tokens per window");
@@ -156,7 +156,7 @@ void add_logits(CLI::App& parent, Action& action) {
   auto options = std::make_shared<LogitsOptions>();
   CLI::App* command =
       parent.add_subcommand("logits", "Logits of every position of token sequences");
-  command->add_option("--model", options->runtime.model, "GGUF file")->required();
+  command->add_option("--model", options->runtime.model, kModelHelp)->required();
   command->add_option("--data", options->data, "Lines of JSON lists of token ids")->required();
   command->add_option("--out", options->out, "File to write, float32 [ids, vocabulary] (NumPy)")
       ->required();

@@ -8,8 +8,8 @@
 
 #include "app/gguf_tokenizer.h"
 #include "artifact/gguf/gguf_file.h"
+#include "artifact/json_file.h"
 #include "artifact/mapped_file.h"
-#include "config/json_reader.h"
 #include "text/hf/tokenizer_json.h"
 
 namespace o3::app {
@@ -32,32 +32,32 @@ std::optional<std::string> token_name(const nlohmann::json& config, const char* 
   return content->get<std::string>();
 }
 
-Result<text::TokenizerNames> read_names(const fs::path& path) {
-  text::TokenizerNames names;
+// An object, empty where there is no such file.
+Result<nlohmann::json> read_object(const fs::path& path) {
   std::error_code error;
-  if (!fs::exists(path, error)) return names;
-  O3_ASSIGN(const artifact::MappedFile file, artifact::MappedFile::open(path));
+  if (!fs::exists(path, error)) return nlohmann::json::object();
   config::JsonLimits limits;
   limits.bytes = 64 << 20;
   limits.values = 4'000'000;
-  auto config = config::read_json(text_of(file), limits);
-  if (!config.ok()) {
-    Error problem = std::move(config).error();
-    problem.message = path.string() + ": " + problem.message;
-    return problem;
-  }
-  if (!config->is_object()) return names;
-  names.bos = token_name(*config, "bos_token");
-  names.eos = token_name(*config, "eos_token");
-  const auto add = config->find("add_bos_token");
-  if (add != config->end() && add->is_boolean()) names.add_bos = add->get<bool>();
+  return artifact::read_json_file(path, limits);
+}
+
+Result<text::TokenizerNames> read_names(const fs::path& directory) {
+  text::TokenizerNames names;
+  O3_ASSIGN(const auto config, read_object(directory / "tokenizer_config.json"));
+  O3_ASSIGN(const auto map, read_object(directory / "special_tokens_map.json"));
+  names.bos = token_name(config, "bos_token");
+  names.eos = token_name(config, "eos_token");
+  if (!config.contains("bos_token")) names.bos = token_name(map, "bos_token");
+  if (!config.contains("eos_token")) names.eos = token_name(map, "eos_token");
+  const auto add = config.find("add_bos_token");
+  if (add != config.end() && add->is_boolean()) names.add_bos = add->get<bool>();
   if (!names.bos) names.add_bos.reset();
   return names;
 }
 
 Result<std::unique_ptr<text::Tokenizer>> load_json_file(const fs::path& path) {
-  O3_ASSIGN(const text::TokenizerNames names,
-            read_names(path.parent_path() / "tokenizer_config.json"));
+  O3_ASSIGN(const text::TokenizerNames names, read_names(path.parent_path()));
   O3_ASSIGN(const artifact::MappedFile file, artifact::MappedFile::open(path));
   auto loaded = text::load_tokenizer_json(text_of(file), names);
   if (loaded.ok()) return loaded;

@@ -10,7 +10,7 @@
 
 namespace o3::app {
 
-// Reads tokenizer.json and, if it is there, tokenizer_config.json.
+// Reads tokenizer.json and, where they are, tokenizer_config.json and special_tokens_map.json.
 Result<std::unique_ptr<text::Tokenizer>> load_hf_tokenizer(const std::filesystem::path& directory);
 
 // A directory, a tokenizer.json, or a GGUF file.

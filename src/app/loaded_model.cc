@@ -5,15 +5,22 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "app/gguf_tokenizer.h"
+#include "app/hf_tokenizer.h"
+#include "app/template_source.h"
 #include "artifact/gguf/gguf_file.h"
+#include "artifact/hf/hf_directory.h"
 #include "base/local_time.h"
-#include "model/family.h"
+#include "base/log.h"
+#include "model/hf/hf_config.h"
 
 namespace o3::app {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Texts that end a turn or a document in the families we load; files name only one of them as
 // their end-of-sequence token, and a model that emits another one would never stop.
@@ -21,17 +28,18 @@ constexpr std::array<std::string_view, 6> kEndTexts = {
     "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "<end_of_turn>", "</s>",
 };
 
-Result<std::vector<Token>> stop_tokens(const artifact::GgufFile& file,
+// `named` are the ids that the files name; the texts above come on top.
+Result<std::vector<Token>> stop_tokens(const std::vector<int64_t>& named, const char* key,
                                        const text::Tokenizer& tokenizer) {
   std::vector<Token> tokens;
   if (tokenizer.eos().has_value()) tokens.push_back(*tokenizer.eos());
-  O3_ASSIGN(const auto end_of_turn, file.optional<uint32_t>("tokenizer.ggml.eot_token_id"));
-  if (end_of_turn.has_value()) {
-    if (*end_of_turn >= static_cast<uint32_t>(tokenizer.vocabulary_size())) {
-      return invalid("the end-of-turn token is outside the vocabulary",
-                     "tokenizer.ggml.eot_token_id");
+  for (const int64_t id : named) {
+    if (id < 0 || id >= tokenizer.vocabulary_size()) {
+      return invalid(std::string(key) + " names token " + std::to_string(id) +
+                         ", which is outside the vocabulary",
+                     key);
     }
-    tokens.push_back(static_cast<Token>(*end_of_turn));
+    tokens.push_back(static_cast<Token>(id));
   }
   for (const std::string_view text : kEndTexts) {
     const std::optional<Token> token = tokenizer.find(text);
@@ -42,42 +50,44 @@ Result<std::vector<Token>> stop_tokens(const artifact::GgufFile& file,
   return tokens;
 }
 
+Result<model::ModelSource> open_directory(
+    const std::shared_ptr<const artifact::HfDirectory>& directory) {
+  auto source = model::open_source(directory);
+  if (source.ok() && source->left_out > 0) {
+    log::warn("{}: {} tensors of the vision tower are left out; this build has the text model only",
+              directory->name(), source->left_out);
+  }
+  return source;
+}
+
 std::string token_text(const text::Tokenizer& tokenizer, std::optional<Token> token) {
   return token.has_value() ? std::string(tokenizer.bytes(*token, true)) : std::string();
 }
 
-Result<std::shared_ptr<const text::ChatTemplate>> chat_template(const artifact::GgufFile& file) {
-  constexpr std::string_view kKey = "tokenizer.chat_template";
-  O3_ASSIGN(const auto source, file.optional<std::string_view>(kKey));
-  if (!source.has_value()) return unsupported("the model has no chat template");
-  auto parsed = text::ChatTemplate::parse(*source);
-  if (!parsed.ok()) {
-    Error error = std::move(parsed).error();
-    error.param = kKey;
-    return error;
+// Only those who chat need to know that there is none.
+void take_template(Result<TemplateSource> source, LoadedModel& loaded) {
+  if (!source.ok()) {
+    loaded.no_template = std::move(source).error();
+    return;
   }
-  return std::shared_ptr<const text::ChatTemplate>(
-      std::make_shared<text::ChatTemplate>(*std::move(parsed)));
+  loaded.template_variables.update(source->variables);
+  auto parsed = text::ChatTemplate::parse(source->text);
+  if (parsed.ok()) {
+    loaded.chat_template = std::make_shared<const text::ChatTemplate>(*std::move(parsed));
+  } else {
+    loaded.no_template = std::move(parsed).error();
+    loaded.no_template.param = "tokenizer.chat_template";
+  }
 }
 
-}  // namespace
-
-Result<LoadedModel> load_model_file(const std::filesystem::path& path, device::Backend& backend,
-                                    const model::LoadOptions& options) {
-  O3_ASSIGN(auto opened, artifact::GgufFile::open(path));
-  auto file = std::make_shared<const artifact::GgufFile>(std::move(opened));
-  LoadedModel loaded;
-  O3_ASSIGN(loaded.tokenizer, load_gguf_tokenizer(*file));
-  auto chat = chat_template(*file);
-  if (chat.ok()) {
-    loaded.chat_template = *std::move(chat);
-  } else {
-    loaded.no_template = std::move(chat).error();  // only those who chat need to know
-  }
-  O3_ASSIGN(loaded.stop_tokens, stop_tokens(*file, *loaded.tokenizer));
+// A tokenizer, then the template and the weights that belong to it.
+Result<LoadedModel> finish(LoadedModel loaded, const fs::path& path,
+                           const model::ModelSource& source, device::Backend& backend,
+                           const model::LoadOptions& options) {
   loaded.template_variables["bos_token"] = token_text(*loaded.tokenizer, loaded.tokenizer->bos());
   loaded.template_variables["eos_token"] = token_text(*loaded.tokenizer, loaded.tokenizer->eos());
-  O3_ASSIGN(loaded.model, model::load_model(file, backend, options));
+  take_template(read_model_templates(path), loaded);
+  O3_ASSIGN(loaded.model, model::load_model(source, backend, options));
   const int32_t embedded = loaded.model->config().vocabulary;
   if (embedded < loaded.tokenizer->vocabulary_size()) {
     return invalid("the tokenizer has " + std::to_string(loaded.tokenizer->vocabulary_size()) +
@@ -86,12 +96,58 @@ Result<LoadedModel> load_model_file(const std::filesystem::path& path, device::B
   return loaded;
 }
 
-Result<std::unique_ptr<model::Model>> load_weights(const std::filesystem::path& path,
-                                                   device::Backend& backend,
-                                                   const model::LoadOptions& options) {
+Result<LoadedModel> load_gguf(const fs::path& path, device::Backend& backend,
+                              const model::LoadOptions& options) {
   O3_ASSIGN(auto opened, artifact::GgufFile::open(path));
-  return model::load_model(std::make_shared<const artifact::GgufFile>(std::move(opened)), backend,
-                           options);
+  const auto file = std::make_shared<const artifact::GgufFile>(std::move(opened));
+  LoadedModel loaded;
+  loaded.file_bytes = file->file_bytes();
+  O3_ASSIGN(loaded.tokenizer, load_gguf_tokenizer(*file));
+  constexpr const char* kEndOfTurn = "tokenizer.ggml.eot_token_id";
+  O3_ASSIGN(const auto end_of_turn, file->optional<int64_t>(kEndOfTurn));
+  std::vector<int64_t> named;
+  if (end_of_turn) named.push_back(*end_of_turn);
+  O3_ASSIGN(loaded.stop_tokens, stop_tokens(named, kEndOfTurn, *loaded.tokenizer));
+  O3_ASSIGN(const model::ModelSource source, model::open_source(file));
+  return finish(std::move(loaded), path, source, backend, options);
+}
+
+Result<LoadedModel> load_hf(const fs::path& path, device::Backend& backend,
+                            const model::LoadOptions& options) {
+  O3_ASSIGN(auto opened, artifact::HfDirectory::open(path));
+  const auto directory = std::make_shared<const artifact::HfDirectory>(std::move(opened));
+  LoadedModel loaded;
+  loaded.file_bytes = directory->tensors().file_bytes();
+  O3_ASSIGN(const model::ModelSource source, open_directory(directory));
+  O3_ASSIGN(loaded.tokenizer, load_hf_tokenizer(path));
+  O3_ASSIGN(const std::vector<int64_t> named, model::hf_eos_tokens(*directory));
+  O3_ASSIGN(loaded.stop_tokens, stop_tokens(named, "eos_token_id", *loaded.tokenizer));
+  return finish(std::move(loaded), path, source, backend, options);
+}
+
+}  // namespace
+
+Result<LoadedModel> load_model_file(const fs::path& path, device::Backend& backend,
+                                    const model::LoadOptions& options) {
+  std::error_code error;
+  return fs::is_directory(path, error) ? load_hf(path, backend, options)
+                                       : load_gguf(path, backend, options);
+}
+
+Result<model::ModelSource> open_model(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    O3_ASSIGN(auto directory, artifact::HfDirectory::open(path));
+    return open_directory(std::make_shared<const artifact::HfDirectory>(std::move(directory)));
+  }
+  O3_ASSIGN(auto file, artifact::GgufFile::open(path));
+  return model::open_source(std::make_shared<const artifact::GgufFile>(std::move(file)));
+}
+
+Result<std::unique_ptr<model::Model>> load_weights(const fs::path& path, device::Backend& backend,
+                                                   const model::LoadOptions& options) {
+  O3_ASSIGN(const model::ModelSource source, open_model(path));
+  return model::load_model(source, backend, options);
 }
 
 Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded,

@@ -31,7 +31,7 @@ void add_model_command(CLI::App& app, Action& action) {
   model->require_subcommand(1);
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command = model->add_subcommand("inspect", "Metadata and tensors of a GGUF file");
-  command->add_option("--model,model", options->model, "GGUF file")->required();
+  command->add_option("--model,model", options->model, kModelHelp)->required();
   command->add_flag("--json", options->json, "One JSON object on standard output");
   command->callback([options, &action] {
     action = [options] {

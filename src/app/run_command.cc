@@ -183,7 +183,7 @@ void add_run_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<RunOptions>();
   options->sampling.temperature = 0.0F;
   CLI::App* command = app.add_subcommand("run", "Answer one prompt");
-  command->add_option("--model", options->runtime.model, "GGUF file")->required();
+  command->add_option("--model", options->runtime.model, kModelHelp)->required();
   auto* prompt = command->add_option("--prompt", options->prompt, "The user's message");
   auto* ids = command->add_option_function<std::string>(
       "--prompt-ids",

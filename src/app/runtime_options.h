@@ -13,8 +13,10 @@
 
 namespace o3::app {
 
+inline constexpr const char* kModelHelp = "GGUF file or Hugging Face directory";
+
 struct RuntimeOptions {
-  std::string model;  // path of a GGUF file
+  std::string model;  // path
   int threads = 0;    // 0: all that this process may use
   std::string isa;    // empty: the machine's best
   std::string compute = "fast";

@@ -21,6 +21,7 @@
 #include "app/runtime_options.h"
 #include "app/start_report.h"
 #include "app/state_dir.h"
+#include "artifact/hf/hf_directory.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/serve_settings.h"
@@ -41,7 +42,14 @@ struct NamedPath {
   std::string path;
 };
 
-// NAME=PATH, or a path whose file's name is the model's; one model for now, because the engine
+// A directory's name may have dots ("Qwen2.5-0.5B").
+std::string name_of(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error) ? artifact::directory_name(path)
+                                                    : path.stem().string();
+}
+
+// NAME=PATH, or a path whose name is the model's; one model for now, because the engine
 // holds one instance.
 Result<NamedPath> model_to_serve(const config::Snapshot& settings) {
   const auto& models = settings.list(rows::kModels);
@@ -52,7 +60,7 @@ Result<NamedPath> model_to_serve(const config::Snapshot& settings) {
   }
   const std::string& text = models.front();
   const size_t equals = text.find('=');
-  NamedPath named{.name = std::filesystem::path(text).stem().string(), .path = text};
+  NamedPath named{.name = name_of(text), .path = text};
   if (equals != std::string::npos) {
     named = {.name = text.substr(0, equals), .path = text.substr(equals + 1)};
   }

@@ -33,11 +33,12 @@ inline constexpr Setting kLogLevel{
     "log_level", Kind::kText, "info", {1, 16}, "debug, info, warn or error"};
 
 // What it serves.
-inline constexpr Setting kModels{"models",
-                                 Kind::kList,
-                                 "",
-                                 {0, 64},
-                                 "[NAME=]PATH of a GGUF file; NAME is what requests call it"};
+inline constexpr Setting kModels{
+    "models",
+    Kind::kList,
+    "",
+    {0, 64},
+    "[NAME=]PATH of a GGUF file or a Hugging Face directory; NAME is what requests call it"};
 inline constexpr Setting kDevice{"device", Kind::kText, "cpu", {1, 64}, "device that runs models"};
 inline constexpr Setting kMemory{"memory",
                                  Kind::kBytes,

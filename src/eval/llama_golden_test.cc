@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Llama forward pass against logits of an independent float64 implementation
-// (tools/golden/make_tiny_llama.py), on every ISA of this machine.
+// (tools/golden/make_tiny_llama.py, make_tiny_quants.py), on every ISA of this machine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -120,7 +120,9 @@ TEST_P(TinyLlama, BatchMixGivesTheBitsOfEachAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Isas, TinyLlama,
-                         testing::Combine(testing::Values("tiny_llama", "tiny_llama_mixed"),
+                         testing::Combine(testing::Values("tiny_llama", "tiny_llama_mixed",
+                                                          "tiny_q2_k", "tiny_q3_k", "tiny_q4_k",
+                                                          "tiny_q5_k", "tiny_q6_k", "tiny_iq4_nl"),
                                           testing::ValuesIn(device::cpu::available_isas())),
                          [](const testing::TestParamInfo<TinyLlama::ParamType>& test) {
                            return std::get<0>(test.param) + "_" +

@@ -2,6 +2,7 @@
 #include "kernels/rope.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -12,7 +13,8 @@
 namespace o3::kernels {
 namespace {
 
-constexpr int64_t kGrain = 4096;  // values per thread that make a parallel run worth its barrier
+constexpr size_t kMaxPairs = 512;  // of one head
+constexpr int64_t kGrain = 4096;   // values per thread that make a parallel run worth its barrier
 
 bool moves_with_position(const RopeScaling& scaling, int32_t position) noexcept {
   return scaling.kind == RopeScalingKind::kDynamic && position >= scaling.original_positions;
@@ -85,34 +87,56 @@ std::vector<double> rope_frequencies(const RopeParams& params, int32_t position)
 }
 
 RopeTable make_rope_table(const RopeParams& params) {
-  RopeTable table{params, {}, {}};
-  const auto pairs = static_cast<size_t>(params.dim) / 2;
-  const auto positions = static_cast<size_t>(params.max_positions);
-  table.cos.resize(positions * pairs);
-  table.sin.resize(positions * pairs);
+  const std::vector<double> frequencies = rope_frequencies(params, 0);
+  const auto turns = [&](int32_t count, int32_t step) {
+    std::vector<double> rows;
+    rows.reserve(static_cast<size_t>(count) * frequencies.size() * 2);
+    for (int32_t row = 0; row < count; ++row) {
+      for (const double frequency : frequencies) {
+        const double angle = static_cast<double>(row) * step * frequency;
+        rows.push_back(std::cos(angle));
+        rows.push_back(std::sin(angle));
+      }
+    }
+    return rows;
+  };
+  constexpr int32_t kSpan = RopeTable::kSpan;
+  return {params, turns((params.max_positions + kSpan - 1) / kSpan, kSpan), turns(kSpan, 1)};
+}
+
+void rope_angles(const RopeTable& table, int32_t position, std::span<float> cos,
+                 std::span<float> sin) {
+  const RopeParams& params = table.params;
   const double magnitude = params.scaling.magnitude;
-  std::vector<double> frequencies = rope_frequencies(params, 0);
-  for (size_t p = 0; p < positions; ++p) {
-    const auto position = static_cast<int32_t>(p);
-    if (moves_with_position(params.scaling, position)) {
-      frequencies = rope_frequencies(params, position);
-    }
+  const size_t pairs = cos.size();
+  if (moves_with_position(params.scaling, position)) {
+    const std::vector<double> frequencies = rope_frequencies(params, position);
     for (size_t i = 0; i < pairs; ++i) {
-      const double angle = static_cast<double>(p) * frequencies[i];
-      table.cos[p * pairs + i] = static_cast<float>(magnitude * std::cos(angle));
-      table.sin[p * pairs + i] = static_cast<float>(magnitude * std::sin(angle));
+      const double angle = position * frequencies[i];
+      cos[i] = static_cast<float>(magnitude * std::cos(angle));
+      sin[i] = static_cast<float>(magnitude * std::sin(angle));
     }
+    return;
   }
-  return table;
+  const auto row = [pairs](const std::vector<double>& rows, int32_t index) {
+    return rows.data() + static_cast<size_t>(index) * pairs * 2;
+  };
+  const double* a = row(table.coarse, position / RopeTable::kSpan);
+  const double* b = row(table.fine, position % RopeTable::kSpan);
+  for (size_t i = 0; i < pairs; ++i, a += 2, b += 2) {
+    cos[i] = static_cast<float>(magnitude * (a[0] * b[0] - a[1] * b[1]));
+    sin[i] = static_cast<float>(magnitude * (a[1] * b[0] + a[0] * b[1]));
+  }
 }
 
 void rope(const RopeTable& table, std::span<const Position> positions, TensorView x, int32_t heads,
           int32_t head_dim, ExecCtx& ctx) {
   const int64_t rows = x.rows();
-  const int64_t pairs = table.params.dim / 2;
+  const auto pairs = static_cast<size_t>(table.params.dim) / 2;
   O3_CHECK(x.dtype == DType::kF32, "rope: x is F32");
   O3_CHECK(std::ssize(positions) == rows, "rope: one position per row");
   O3_CHECK(table.params.dim <= head_dim, "rope: more rotated dimensions than a head has");
+  O3_CHECK(pairs <= kMaxPairs, "rope: more rotated dimensions than there is room for");
   O3_CHECK(x.cols() >= int64_t{heads} * head_dim, "rope: x is narrower than its heads");
   auto& backend = static_cast<device::cpu::CpuBackend&>(ctx.backend);
   const cpu::RowOps& ops = cpu::select_row_ops(backend.isa());
@@ -120,13 +144,15 @@ void rope(const RopeTable& table, std::span<const Position> positions, TensorVie
       table.params.style == RopeStyle::kInterleaved ? ops.rope_interleaved : ops.rope_half;
   const int64_t grain = std::max<int64_t>(1, kGrain / x.cols());
   backend.threads().parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
+    std::array<float, kMaxPairs> cos;
+    std::array<float, kMaxPairs> sin;
     for (int64_t row = begin; row < end; ++row) {
       const int32_t position = positions[static_cast<size_t>(row)][0];
       O3_DCHECK(position >= 0 && position < table.params.max_positions, "rope: position");
-      const float* cos = table.cos.data() + position * pairs;
-      const float* sin = table.sin.data() + position * pairs;
+      rope_angles(table, position, std::span(cos).first(pairs), std::span(sin).first(pairs));
       for (int32_t head = 0; head < heads; ++head) {
-        rotate(x.row<float>(row) + int64_t{head} * head_dim, cos, sin, pairs);
+        rotate(x.row<float>(row) + int64_t{head} * head_dim, cos.data(), sin.data(),
+               static_cast<int64_t>(pairs));
       }
     }
   });

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -17,6 +18,37 @@ RopeParams params(RopeScaling scaling) {
           .max_positions = 64,
           .scaling = scaling,
           .divisors = {}};
+}
+
+struct Angles {
+  std::array<float, 4> cos;
+  std::array<float, 4> sin;
+};
+Angles angles(const RopeParams& from, int32_t position) {
+  Angles result{};
+  rope_angles(make_rope_table(from), position, result.cos, result.sin);
+  return result;
+}
+
+// The two short tables give what one long table would, to the last bit of a float or so.
+TEST(RopeTable, AnglesAreThoseOfALongTable) {
+  RopeParams p = params({});
+  p.max_positions = 1 << 20;
+  const RopeTable table = make_rope_table(p);
+  Angles found{};
+  for (const int32_t position : {0, 1, 511, 512, 513, 8191, 131071, (1 << 20) - 1}) {
+    rope_angles(table, position, found.cos, found.sin);
+    for (size_t i = 0; i < 4; ++i) {
+      const double angle = position * std::pow(10000.0, -static_cast<double>(i) / 4);
+      EXPECT_NEAR(found.cos[i], std::cos(angle), 1e-7) << position << " " << i;
+      EXPECT_NEAR(found.sin[i], std::sin(angle), 1e-7) << position << " " << i;
+    }
+  }
+}
+
+TEST(RopeTable, StaysSmallHoweverLongTheContext) {
+  const RopeTable table = make_rope_table({.dim = 128, .max_positions = 131072});
+  EXPECT_LE((table.coarse.size() + table.fine.size()) * sizeof(double), size_t{1} << 20U);
 }
 
 TEST(RopeScaling, NoneIsAGeometricSeries) {
@@ -46,9 +78,8 @@ TEST(RopeScaling, DynamicStretchesTheLongestWaveByTheExcess) {
   // Length 32 of 16 at factor 2: stretch 2 * 2 - 1 = 3, for the last pair exactly.
   EXPECT_NEAR(rope_frequencies(p, 31)[3], 0.001 / 3, 1e-15);
   EXPECT_NEAR(rope_frequencies(p, 31)[0], 1.0, 1e-15);
-  const RopeTable table = make_rope_table(p);
-  EXPECT_NEAR(static_cast<double>(table.sin[31 * 4 + 3]), std::sin(31 * 0.001 / 3), 1e-8);
-  EXPECT_NEAR(static_cast<double>(table.sin[15 * 4 + 3]), std::sin(15 * 0.001), 1e-8);
+  EXPECT_NEAR(angles(p, 31).sin[3], std::sin(31 * 0.001 / 3), 1e-8);
+  EXPECT_NEAR(angles(p, 15).sin[3], std::sin(15 * 0.001), 1e-8);
 }
 
 TEST(RopeScaling, Llama3KeepsShortWavesAndSlowsLongOnes) {
@@ -76,8 +107,7 @@ TEST(RopeScaling, YarnRampsBetweenRotationsAndHasAMagnitude) {
   EXPECT_GT(rope_frequencies(params(scaling), 0)[2], f[2]);
   scaling.magnitude = yarn_magnitude(4.0);
   EXPECT_NEAR(scaling.magnitude, 1 + 0.1 * std::log(4.0), 1e-15);
-  EXPECT_NEAR(static_cast<double>(make_rope_table(params(scaling)).cos[0]), scaling.magnitude,
-              1e-7);
+  EXPECT_NEAR(angles(params(scaling), 0).cos[0], scaling.magnitude, 1e-7);
 }
 
 }  // namespace

@@ -17,7 +17,6 @@ constexpr int32_t kMaxHeadDim = 512;
 constexpr int32_t kMaxFfn = 1 << 20;
 constexpr int32_t kMaxVocabulary = 1 << 22;
 constexpr int32_t kMaxContext = 1 << 20;
-constexpr int64_t kMaxRopePairs = int64_t{1} << 26;  // positions x pairs: 512 MiB of table
 
 Result<void> refuse_variants(const ConfigReader& reader) {
   O3_TRY(reader.require_number("expert_count", 0));
@@ -113,15 +112,6 @@ Result<void> read_window(const ConfigReader& reader, int32_t pattern, ModelConfi
   const auto& windowed = config.windowed;
   if (std::find(windowed.begin(), windowed.end(), true) == windowed.end()) config.window = 0;
   return {};
-}
-
-Result<void> check_rope_tables(const ConfigReader& reader, const ModelConfig& config) {
-  int64_t pairs = int64_t{config.context} * (config.rope.dim / 2);
-  if (config.window > 0) pairs += int64_t{config.context} * (config.local_rope.dim / 2);
-  if (pairs <= kMaxRopePairs) return {};
-  return unsupported("RoPE tables of " + std::to_string(config.context) + " positions and " +
-                         std::to_string(config.rope.dim) + " dimensions exceed 512 MiB",
-                     reader.key("context_length"));
 }
 
 }  // namespace o3::model

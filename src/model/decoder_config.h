@@ -26,7 +26,4 @@ Result<void> read_rope(const ConfigReader& reader, const Checkpoint& checkpoint,
 // key means: 0 every layer, N > 0 as above. Local layers get the RoPE of the others.
 Result<void> read_window(const ConfigReader& reader, int32_t pattern, ModelConfig& config);
 
-// The RoPE table(s) of the config stay within 512 MiB together.
-Result<void> check_rope_tables(const ConfigReader& reader, const ModelConfig& config);
-
 }  // namespace o3::model

@@ -28,15 +28,16 @@ std::span<const Family> families() noexcept {
 
 Result<ModelSource> open_source(std::shared_ptr<const artifact::GgufFile> file) {
   O3_ASSIGN(HyperParameters parameters, gguf_hyper_parameters(*file));
-  return ModelSource{std::move(parameters),
-                     std::make_shared<const GgufCheckpoint>(std::move(file))};
+  return ModelSource{std::move(parameters), std::make_shared<const GgufCheckpoint>(std::move(file)),
+                     0};
 }
 
 Result<ModelSource> open_source(std::shared_ptr<const artifact::HfDirectory> directory) {
   O3_ASSIGN(HfConfig config, read_hf_config(directory->config(), directory->name()));
   O3_ASSIGN(std::unique_ptr<HfCheckpoint> checkpoint,
             HfCheckpoint::create(std::move(directory), config));
-  return ModelSource{std::move(config.parameters), std::move(checkpoint)};
+  const size_t left_out = checkpoint->left_out();
+  return ModelSource{std::move(config.parameters), std::move(checkpoint), left_out};
 }
 
 Result<ModelConfig> read_config(const ModelSource& source) {

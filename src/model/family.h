@@ -2,6 +2,7 @@
 // The model families this build knows, and the one way to load a model.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -28,6 +29,7 @@ std::span<const Family> families() noexcept;
 struct ModelSource {
   HyperParameters parameters;
   std::shared_ptr<const Checkpoint> checkpoint;
+  size_t left_out = 0;  // tensors of parts that are not a text model
 };
 Result<ModelSource> open_source(std::shared_ptr<const artifact::GgufFile> file);
 Result<ModelSource> open_source(std::shared_ptr<const artifact::HfDirectory> directory);

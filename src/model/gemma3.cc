@@ -38,7 +38,6 @@ Result<ModelConfig> read_gemma3_config(const HyperParameters& parameters,
   O3_ASSIGN(config.local_rope.base,
             reader.real_or("rope.freq_base_swa", kLocalRopeBase, 1.0, 1e12));
   config.local_rope.scaling = {};  // only the layers that see everything were stretched
-  O3_TRY(check_rope_tables(reader, config));
   return config;
 }
 

@@ -14,7 +14,6 @@ Result<ModelConfig> read_llama_config(const HyperParameters& parameters,
     config.rope.style = kernels::RopeStyle::kInterleaved;
   }
   O3_TRY(read_window(reader, 0, config));
-  O3_TRY(check_rope_tables(reader, config));
   return config;
 }
 

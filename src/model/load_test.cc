@@ -240,13 +240,11 @@ INSTANTIATE_TEST_SUITE_P(
                     BadValue{"llama.logit_scale", 0.5F, Code::kUnsupported},
                     BadValue{"llama.attention.scale", 0.5F, Code::kUnsupported}));
 
-TEST_F(Load, TheRopeTableIsBounded) {
+TEST_F(Load, TheLongestContextTakesLittleMemory) {
   gguf_.metadata["llama.context_length"] = 1U << 20U;
-  gguf_.metadata["llama.attention.key_length"] = 512U;
-  gguf_.metadata["llama.rope.dimension_count"] = 512U;
-  const Error error = refusal();
-  EXPECT_EQ(error.code, Code::kUnsupported);
-  EXPECT_EQ(error.param, "llama.context_length");
+  auto model = load();
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ((*model)->config().context, 1 << 20);
 }
 
 TEST_F(Load, NeutralVariantKeysAreFine) {

@@ -11,7 +11,6 @@ Result<ModelConfig> read_qwen3_config(const HyperParameters& parameters,
   O3_ASSIGN(ModelConfig config, read_decoder_config(reader, checkpoint));
   config.qk_norm = true;
   O3_TRY(read_window(reader, 0, config));
-  O3_TRY(check_rope_tables(reader, config));
   return config;
 }
 

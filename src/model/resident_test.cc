@@ -3,8 +3,9 @@
 // shadow memory would be counted.
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -12,8 +13,11 @@
 #include <vector>
 
 #include "artifact/gguf/gguf_writer.h"
+#include "artifact/hf/hf_directory.h"
+#include "artifact/safetensors/safetensors_writer.h"
 #include "device/cpu/cpu_backend.h"
 #include "model/family.h"
+#include "model/hf/tensor_names.h"
 
 namespace o3::model {
 namespace {
@@ -37,34 +41,29 @@ int64_t resident_bytes() {
   return kilobytes * 1024;
 }
 
+enum class Form : uint8_t { kGguf, kHuggingFace };
+
+constexpr uint32_t kLayers = 2;
+constexpr int64_t kHidden = 512;
+constexpr int64_t kFfn = 1536;
+constexpr int64_t kVocabulary = 4096;
+constexpr uint32_t kHeads = 8;
+constexpr uint32_t kKvHeads = 4;
+constexpr uint32_t kContext = 131072;  // tables of that length must not count either
+
 // A llama of about 8 million weights (F32: 32 MB) whose matrices are all of one type, tied
 // embedding included. The contents do not matter.
-void write_model(const std::filesystem::path& path, DType dtype) {
-  constexpr uint32_t kLayers = 2;
-  constexpr int64_t kHidden = 512;
-  constexpr int64_t kFfn = 1536;
-  constexpr int64_t kVocabulary = 4096;
-  artifact::GgufWriter writer;
-  writer.add("general.architecture", "llama");
-  writer.add_scalar("llama.block_count", kLayers);
-  writer.add_scalar("llama.context_length", uint32_t{128});
-  writer.add_scalar("llama.embedding_length", static_cast<uint32_t>(kHidden));
-  writer.add_scalar("llama.feed_forward_length", static_cast<uint32_t>(kFfn));
-  writer.add_scalar("llama.attention.head_count", uint32_t{8});
-  writer.add_scalar("llama.attention.head_count_kv", uint32_t{4});
-  writer.add_scalar("llama.attention.layer_norm_rms_epsilon", 1e-5F);
-  const std::vector<std::byte> data(
-      static_cast<size_t>(device::row_bytes(dtype, kHidden) * kVocabulary), std::byte{0x11});
-  const std::vector<std::byte> ones(static_cast<size_t>(kHidden) * 4, std::byte{0x11});
+std::vector<artifact::RowTensor> tensors_of(DType dtype) {
+  std::vector<artifact::RowTensor> tensors;
+  const auto add = [&](const std::string& name, DType type, std::vector<int64_t> shape) {
+    tensors.push_back({name, type, std::move(shape), [](int64_t, std::span<std::byte> out) {
+                         std::fill(out.begin(), out.end(), std::byte{0x11});
+                       }});
+  };
   const auto matrix = [&](const std::string& name, int64_t rows, int64_t cols) {
-    const std::array shape{rows, cols};
-    const auto bytes = static_cast<size_t>(device::row_bytes(dtype, cols) * rows);
-    writer.add_tensor(name, dtype, shape, std::span(data).first(bytes));
+    add(name, dtype, {rows, cols});
   };
-  const auto norm = [&](const std::string& name) {
-    const std::array shape{kHidden};
-    writer.add_tensor(name, DType::kF32, shape, ones);
-  };
+  const auto norm = [&](const std::string& name) { add(name, DType::kF32, {kHidden}); };
   matrix("token_embd.weight", kVocabulary, kHidden);
   norm("output_norm.weight");
   for (uint32_t layer = 0; layer < kLayers; ++layer) {
@@ -79,17 +78,65 @@ void write_model(const std::filesystem::path& path, DType dtype) {
     matrix(prefix + "ffn_up.weight", kFfn, kHidden);
     matrix(prefix + "ffn_down.weight", kHidden, kFfn);
   }
+  return tensors;
+}
+
+void write_gguf(const std::filesystem::path& path, DType dtype) {
+  artifact::GgufWriter writer;
+  writer.add("general.architecture", "llama");
+  writer.add_scalar("llama.block_count", kLayers);
+  writer.add_scalar("llama.context_length", kContext);
+  writer.add_scalar("llama.embedding_length", static_cast<uint32_t>(kHidden));
+  writer.add_scalar("llama.feed_forward_length", static_cast<uint32_t>(kFfn));
+  writer.add_scalar("llama.attention.head_count", kHeads);
+  writer.add_scalar("llama.attention.head_count_kv", kKvHeads);
+  writer.add_scalar("llama.attention.layer_norm_rms_epsilon", 1e-5F);
+  for (artifact::RowTensor& tensor : tensors_of(dtype)) writer.add_tensor(std::move(tensor));
   ASSERT_TRUE(writer.write(path).ok());
 }
 
-class Resident : public testing::TestWithParam<DType> {
+void write_directory(const std::filesystem::path& path, DType dtype) {
+  std::filesystem::create_directory(path);
+  std::ofstream(path / "config.json")
+      << R"({"model_type":"llama","tie_word_embeddings":true,"hidden_size":)" << kHidden
+      << R"(,"intermediate_size":)" << kFfn << R"(,"num_hidden_layers":)" << kLayers
+      << R"(,"num_attention_heads":)" << kHeads << R"(,"num_key_value_heads":)" << kKvHeads
+      << R"(,"max_position_embeddings":)" << kContext << "}";
+  std::vector<artifact::RowTensor> tensors = tensors_of(dtype);
+  for (artifact::RowTensor& tensor : tensors) {
+    tensor.name = hf_tensor_name(tensor.name, NormNames::kPlain).value();
+  }
+  constexpr int64_t kShard = int64_t{8} << 20U;
+  ASSERT_TRUE(artifact::write_safetensors_set(path, std::move(tensors), kShard).ok());
+}
+
+Result<ModelSource> open(const std::filesystem::path& path, Form form, int64_t& bytes) {
+  if (form == Form::kGguf) {
+    O3_ASSIGN(auto file, artifact::GgufFile::open(path));
+    bytes = static_cast<int64_t>(file.file_bytes());
+    return open_source(std::make_shared<const artifact::GgufFile>(std::move(file)));
+  }
+  O3_ASSIGN(auto directory, artifact::HfDirectory::open(path));
+  bytes = static_cast<int64_t>(directory.tensors().file_bytes());
+  return open_source(std::make_shared<const artifact::HfDirectory>(std::move(directory)));
+}
+
+class Resident : public testing::TestWithParam<std::tuple<Form, DType>> {
  protected:
+  static Form form() { return std::get<0>(GetParam()); }
+  static DType dtype() { return std::get<1>(GetParam()); }
+
   void SetUp() override {
     path_ = std::filesystem::path(testing::TempDir()) /
-            ("o3_resident_" + std::string(device::traits(GetParam()).name) + ".gguf");
-    write_model(path_, GetParam());
+            ("o3_resident_" + std::to_string(::getpid()) + "_" +
+             std::string(device::traits(dtype()).name));
+    if (form() == Form::kGguf) {
+      write_gguf(path_, dtype());
+    } else {
+      write_directory(path_, dtype());
+    }
   }
-  void TearDown() override { std::filesystem::remove(path_); }
+  void TearDown() override { std::filesystem::remove_all(path_); }
 
   std::filesystem::path path_;
 };
@@ -101,29 +148,35 @@ TEST_P(Resident, StaysNearTheFile) {
       ASSERT_TRUE(backend.ok());
       malloc_trim(0);  // what building the file left behind
       const int64_t before = resident_bytes();
-      auto file = artifact::GgufFile::open(path_);
-      ASSERT_TRUE(file.ok()) << file.error().message;
-      auto shared = std::make_shared<const artifact::GgufFile>(*std::move(file));
-      const auto bytes = static_cast<double>(shared->file_bytes());
-      auto model = load_model(std::move(shared), **backend, {.compute = compute});
+      int64_t bytes = 0;
+      auto source = open(path_, form(), bytes);
+      ASSERT_TRUE(source.ok()) << source.error().message;
+      auto model = load_model(*source, **backend, {.compute = compute});
       ASSERT_TRUE(model.ok()) << model.error().message;
       malloc_trim(0);
       const auto grown = static_cast<double>(resident_bytes() - before);
-      EXPECT_LE(grown, kFactor * bytes + kSlackBytes) << device::cpu::isa_name(isa);
-      EXPECT_GE(grown, 0.7 * bytes) << "the measurement misses the weights";
+      const auto file = static_cast<double>(bytes);
+      EXPECT_LE(grown, kFactor * file + kSlackBytes) << device::cpu::isa_name(isa);
+      EXPECT_GE(grown, 0.7 * file) << "the measurement misses the weights";
     }
   }
 }
 
-std::string type_name(const testing::TestParamInfo<DType>& info) {
-  return std::string(device::traits(info.param).name);
+std::string type_name(const testing::TestParamInfo<Resident::ParamType>& info) {
+  return std::string(device::traits(std::get<1>(info.param)).name);
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryType, Resident,
-                         testing::Values(DType::kF32, DType::kF16, DType::kBF16, DType::kQ4_0,
-                                         DType::kQ4_1, DType::kQ5_0, DType::kQ5_1, DType::kQ8_0,
-                                         DType::kQ2_K, DType::kQ3_K, DType::kQ4_K, DType::kQ5_K,
-                                         DType::kQ6_K, DType::kIQ4_NL),
+INSTANTIATE_TEST_SUITE_P(Gguf, Resident,
+                         testing::Combine(testing::Values(Form::kGguf),
+                                          testing::Values(DType::kF32, DType::kF16, DType::kBF16,
+                                                          DType::kQ4_0, DType::kQ4_1, DType::kQ5_0,
+                                                          DType::kQ5_1, DType::kQ8_0, DType::kQ2_K,
+                                                          DType::kQ3_K, DType::kQ4_K, DType::kQ5_K,
+                                                          DType::kQ6_K, DType::kIQ4_NL)),
+                         type_name);
+INSTANTIATE_TEST_SUITE_P(HuggingFace, Resident,
+                         testing::Combine(testing::Values(Form::kHuggingFace),
+                                          testing::Values(DType::kF32, DType::kF16, DType::kBF16)),
                          type_name);
 
 }  // namespace

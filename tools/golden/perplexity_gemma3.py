@@ -3,11 +3,12 @@
 """Perplexity of a Gemma 3 GGUF file by a program that shares nothing with O3: gguf-py dequantises
 the weights, Hugging Face transformers runs them in FP32 with eager attention.
 
-    perplexity_gemma3.py MODEL.gguf IDS.jsonl [--windows N]
+    perplexity_gemma3.py MODEL.gguf IDS.jsonl [--first N] [--windows N]
 
 IDS.jsonl is one line {"ids": [...]}: the text as token ids without BOS (`o3 text encode` writes it).
 The protocol is that of `o3 eval ppl --window 512 --stride 512 --skip 256 --bos replace`. Prints one
-line per window: count, its loss, and the perplexity so far.
+line per window: its number, its loss, and the perplexity of the windows so far. With --first a run
+goes on where another one stopped; add up the losses of both.
 
 Needs: torch, transformers, gguf, numpy.
 """
@@ -89,14 +90,17 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("model")
     parser.add_argument("ids")
-    parser.add_argument("--windows", type=int)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--windows", type=int, help="as many at most")
     arguments = parser.parse_args()
     with open(arguments.ids, encoding="utf-8") as file:
         ids = json.loads(file.readline())["ids"]
     model, bos = load(arguments.model)
-    count = min(len(ids) // WINDOW, arguments.windows or len(ids))
+    end = len(ids) // WINDOW
+    if arguments.windows:
+        end = min(end, arguments.first + arguments.windows)
     total, scored = 0.0, 0
-    for index in range(count):
+    for index in range(arguments.first, end):
         window = torch.tensor(ids[index * WINDOW:(index + 1) * WINDOW])
         inputs = window[:-1].clone()
         inputs[0] = bos

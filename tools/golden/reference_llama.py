@@ -59,7 +59,7 @@ class Llama:
         self.hidden = key("embedding_length")
         self.heads = key("attention.head_count")
         self.kv_heads = key("attention.head_count_kv")
-        self.head_dim = self.hidden // self.heads
+        self.head_dim = self.fields.get("llama.attention.key_length", self.hidden // self.heads)
         self.rope_dim = self.fields.get("llama.rope.dimension_count", self.head_dim)
         self.rope_base = float(self.fields.get("llama.rope.freq_base", 10000.0))
         self.eps = float(key("attention.layer_norm_rms_epsilon"))

@@ -268,4 +268,24 @@ Result<HfConfig> read_hf_config(const json& config, const std::string& source) {
   return result;
 }
 
+Result<std::vector<int64_t>> hf_eos_tokens(const artifact::HfDirectory& directory) {
+  constexpr const char* kName = "eos_token_id";
+  constexpr size_t kMost = 256;
+  const json& config = directory.config();
+  const auto text = config.find("text_config");
+  std::vector<const json*> places{&directory.generation(), &config};
+  if (text != config.end() && text->is_object()) places.push_back(&*text);
+  for (const json* place : places) {
+    const json* found = HfFields(*place).find(kName);
+    if (found == nullptr) continue;
+    const json list = found->is_array() ? *found : json::array({*found});
+    const auto is_id = [](const json& id) { return id.is_number_integer(); };
+    if (list.size() > kMost || !std::all_of(list.begin(), list.end(), is_id)) {
+      return invalid("eos_token_id must be a token id or a list of at most 256", kName);
+    }
+    return list.get<std::vector<int64_t>>();
+  }
+  return std::vector<int64_t>{};
+}
+
 }  // namespace o3::model

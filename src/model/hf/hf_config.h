@@ -7,7 +7,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "artifact/hf/hf_directory.h"
 #include "base/result.h"
 #include "model/hf/hf_fields.h"
 #include "model/hf/tensor_names.h"
@@ -41,6 +43,10 @@ struct HfConfig {
 // kUnsupported: a model_type (the known ones are listed), quantisation or setting that this build
 // does not have; kInvalid: a member of the wrong type. `source` is for messages.
 Result<HfConfig> read_hf_config(const nlohmann::json& config, const std::string& source);
+
+// Tokens that end a text: eos_token_id (a number or a list) of generation_config.json, else of
+// config.json; not yet compared with the vocabulary.
+Result<std::vector<int64_t>> hf_eos_tokens(const artifact::HfDirectory& directory);
 
 // The RoPE of the layers that see everything and, for Gemma, of the others: rope_parameters
 // (transformers 5) or rope_theta, rope_scaling and rope_local_base_freq. May lengthen
