@@ -103,6 +103,8 @@ void add_ppl(CLI::App& parent, Action& action) {
   add_number(*command, "--window", perplexity.window, 2, 1 << 24, "Tokens per window");
   add_number(*command, "--stride", perplexity.stride, 1, 1 << 24, "Windows start every S tokens");
   add_number(*command, "--skip", perplexity.skip, 0, 1 << 24, "First scored position of a window");
+  add_number(*command, "--windows", perplexity.windows, int64_t{1}, int64_t{1} << 32U,
+             "Only the first N windows");
   command->add_option("--bos", options->bos, "replace: BOS in place of each window's first token")
       ->check(CLI::IsMember({"none", "replace"}))
       ->capture_default_str();

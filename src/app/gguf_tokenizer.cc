@@ -2,8 +2,12 @@
 #include "app/gguf_tokenizer.h"
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include "app/hf_tokenizer.h"
+#include "text/hf/tokenizer_json.h"
 
 namespace o3::app {
 namespace {
@@ -42,6 +46,14 @@ Result<text::TokenizerSpec> gguf_tokenizer_spec(const artifact::GgufFile& file) 
 }
 
 Result<std::unique_ptr<text::Tokenizer>> load_gguf_tokenizer(const artifact::GgufFile& file) {
+  if (file.find("tokenizer.ggml.model") == nullptr) {
+    O3_ASSIGN(const auto json, file.optional<std::string_view>(kTokenizerJsonKey));
+    if (json) {
+      O3_ASSIGN(const auto config, file.optional<std::string_view>(kTokenizerConfigKey));
+      O3_ASSIGN(const text::TokenizerNames names, read_tokenizer_names(config.value_or("{}")));
+      return text::load_tokenizer_json(*json, names);
+    }
+  }
   O3_ASSIGN(const text::TokenizerSpec spec, gguf_tokenizer_spec(file));
   return text::load_tokenizer(spec);
 }

@@ -11,10 +11,17 @@
 
 namespace o3::app {
 
+// GGUF's own key for a whole tokenizer.json, and ours for the tokenizer_config.json beside it and
+// for more end tokens than GGUF has names for; `o3 model convert` writes them.
+inline constexpr const char* kTokenizerJsonKey = "tokenizer.huggingface.json";
+inline constexpr const char* kTokenizerConfigKey = "o3.tokenizer_config";
+inline constexpr const char* kStopTokensKey = "o3.stop_token_ids";
+
 // Reads tokenizer.ggml.*. The views in the result point into the file.
 Result<text::TokenizerSpec> gguf_tokenizer_spec(const artifact::GgufFile& file);
 
-// The tokenizer itself keeps nothing of the file.
+// From tokenizer.ggml.*, or else from a whole tokenizer.json in the file. The tokenizer itself
+// keeps nothing of it.
 Result<std::unique_ptr<text::Tokenizer>> load_gguf_tokenizer(const artifact::GgufFile& file);
 
 }  // namespace o3::app

@@ -10,6 +10,7 @@
 #include "artifact/gguf/gguf_file.h"
 #include "artifact/json_file.h"
 #include "artifact/mapped_file.h"
+#include "config/json_reader.h"
 #include "text/hf/tokenizer_json.h"
 
 namespace o3::app {
@@ -32,28 +33,34 @@ std::optional<std::string> token_name(const nlohmann::json& config, const char* 
   return content->get<std::string>();
 }
 
+config::JsonLimits limits() {
+  config::JsonLimits limits;
+  limits.bytes = 64 << 20;
+  limits.values = 4'000'000;
+  return limits;
+}
+
 // An object, empty where there is no such file.
 Result<nlohmann::json> read_object(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return nlohmann::json::object();
-  config::JsonLimits limits;
-  limits.bytes = 64 << 20;
-  limits.values = 4'000'000;
-  return artifact::read_json_file(path, limits);
+  return artifact::read_json_file(path, limits());
 }
 
-Result<text::TokenizerNames> read_names(const fs::path& directory) {
+text::TokenizerNames names_of(const nlohmann::json& config, const nlohmann::json& map) {
   text::TokenizerNames names;
-  O3_ASSIGN(const auto config, read_object(directory / "tokenizer_config.json"));
-  O3_ASSIGN(const auto map, read_object(directory / "special_tokens_map.json"));
-  names.bos = token_name(config, "bos_token");
-  names.eos = token_name(config, "eos_token");
-  if (!config.contains("bos_token")) names.bos = token_name(map, "bos_token");
-  if (!config.contains("eos_token")) names.eos = token_name(map, "eos_token");
+  names.bos = token_name(config.contains("bos_token") ? config : map, "bos_token");
+  names.eos = token_name(config.contains("eos_token") ? config : map, "eos_token");
   const auto add = config.find("add_bos_token");
   if (add != config.end() && add->is_boolean()) names.add_bos = add->get<bool>();
   if (!names.bos) names.add_bos.reset();
   return names;
+}
+
+Result<text::TokenizerNames> read_names(const fs::path& directory) {
+  O3_ASSIGN(const auto config, read_object(directory / "tokenizer_config.json"));
+  O3_ASSIGN(const auto map, read_object(directory / "special_tokens_map.json"));
+  return names_of(config, map);
 }
 
 Result<std::unique_ptr<text::Tokenizer>> load_json_file(const fs::path& path) {
@@ -67,6 +74,12 @@ Result<std::unique_ptr<text::Tokenizer>> load_json_file(const fs::path& path) {
 }
 
 }  // namespace
+
+Result<text::TokenizerNames> read_tokenizer_names(std::string_view config) {
+  O3_ASSIGN(const nlohmann::json json, config::read_json(config, limits()));
+  if (!json.is_object()) return invalid("the tokenizer's configuration is no JSON object");
+  return names_of(json, nlohmann::json::object());
+}
 
 Result<std::unique_ptr<text::Tokenizer>> load_hf_tokenizer(const fs::path& directory) {
   return load_json_file(directory / "tokenizer.json");

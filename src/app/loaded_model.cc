@@ -105,7 +105,8 @@ Result<LoadedModel> load_gguf(const fs::path& path, device::Backend& backend,
   O3_ASSIGN(loaded.tokenizer, load_gguf_tokenizer(*file));
   constexpr const char* kEndOfTurn = "tokenizer.ggml.eot_token_id";
   O3_ASSIGN(const auto end_of_turn, file->optional<int64_t>(kEndOfTurn));
-  std::vector<int64_t> named;
+  O3_ASSIGN(auto more, file->optional<std::vector<int64_t>>(kStopTokensKey));
+  std::vector<int64_t> named = std::move(more).value_or(std::vector<int64_t>{});
   if (end_of_turn) named.push_back(*end_of_turn);
   O3_ASSIGN(loaded.stop_tokens, stop_tokens(named, kEndOfTurn, *loaded.tokenizer));
   O3_ASSIGN(const model::ModelSource source, model::open_source(file));

@@ -1,38 +1,159 @@
 // SPDX-License-Identifier: Apache-2.0
-// o3 model: looks into model files.
+// o3 model: looks into model files, and writes them in the other form.
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 
 #include "app/command.h"
-#include "artifact/gguf/describe.h"
+#include "app/convert.h"
+#include "app/loaded_model.h"
+#include "app/runtime_options.h"
+#include "artifact/describe.h"
 #include "artifact/gguf/gguf_file.h"
+#include "artifact/hf/hf_directory.h"
+#include "model/footprint.h"
 
 namespace o3::app {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kRows = 512;  // of the step whose workspace is shown
+
 struct InspectOptions {
-  std::string model;
+  RuntimeOptions runtime;
   bool json = false;
 };
 
+Result<Json> describe_files(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    O3_ASSIGN(const artifact::HfDirectory directory, artifact::HfDirectory::open(path));
+    return artifact::describe(directory);
+  }
+  O3_ASSIGN(const artifact::GgufFile file, artifact::GgufFile::open(path));
+  return artifact::describe(file);
+}
+
+// What loading it here would take.
+Result<Json> describe_memory(const RuntimeOptions& options) {
+  O3_ASSIGN(const auto backend, make_backend(options));
+  O3_ASSIGN(const model::ModelSource source, open_model(options.model));
+  O3_ASSIGN(const model::Footprint footprint,
+            model::measure_model(source, *backend, load_options(options)));
+  Json kv = Json::array();
+  for (const model::KvFootprint& row : footprint.kv) {
+    kv.push_back({{"layers", row.layers},
+                  {"window", row.spec.window},
+                  {"dtype", device::traits(row.spec.dtype).name},
+                  {"bytes_per_token", row.bytes_per_token}});
+  }
+  return Json{{"device", backend->description()},
+              {"compute", options.compute},
+              {"weight_bytes", footprint.weight_bytes},
+              {"embedding_bytes", footprint.embedding_bytes},
+              {"kv", std::move(kv)},
+              {"kv_bytes_per_token", footprint.kv_bytes_per_token()},
+              {"workspace_rows", kRows},
+              {"workspace_bytes", footprint.workspace_bytes(kRows, 1)},
+              {"logit_bytes_per_row", footprint.logit_bytes(1)}};
+}
+
+std::string memory_text(const Json& memory) {
+  std::string out = "\nMemory (" + memory["device"].get<std::string>() + ", " +
+                    memory["compute"].get<std::string>() + ")\n";
+  out += "  weights, packed           " + memory["weight_bytes"].dump() + " bytes\n";
+  out += "  embedding, in the file    " + memory["embedding_bytes"].dump() + " bytes\n";
+  for (const Json& row : memory["kv"]) {
+    const bool windowed = row["window"] != 0;
+    out += "  KV of " + row["layers"].dump() + " layers" +
+           (windowed ? " (window " + row["window"].dump() + ")" : "") + ", " +
+           row["dtype"].get<std::string>() + "   " + row["bytes_per_token"].dump() +
+           " bytes per token\n";
+  }
+  out += "  workspace, " + memory["workspace_rows"].dump() + " rows       " +
+         memory["workspace_bytes"].dump() + " bytes\n";
+  return out + "  logits                    " + memory["logit_bytes_per_row"].dump() +
+         " bytes per row\n";
+}
+
 Result<void> inspect(const InspectOptions& options) {
-  O3_ASSIGN(const artifact::GgufFile file, artifact::GgufFile::open(options.model));
-  const std::string text =
-      options.json ? artifact::describe(file).dump() + "\n" : artifact::describe_text(file);
+  O3_ASSIGN(Json all, describe_files(options.runtime.model));
+  // Files of models that this build cannot run are looked into as well.
+  const Result<Json> memory = describe_memory(options.runtime);
+  all["memory"] = memory.ok() ? *memory : Json{{"error", memory.error().message}};
+  std::string text;
+  if (options.json) {
+    text = all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  } else {
+    text = artifact::describe_text(all);
+    text += memory.ok() ? memory_text(*memory)
+                        : "\nThis build cannot run it: " + memory.error().message + "\n";
+  }
   std::fwrite(text.data(), 1, text.size(), stdout);
   return {};
+}
+
+struct ConvertCommand {
+  std::string from;
+  std::string to;
+  bool force = false;
+  bool json = false;
+};
+
+Result<void> convert(const ConvertCommand& command) {
+  const auto overwrite = command.force ? artifact::Overwrite::kYes : artifact::Overwrite::kNo;
+  O3_ASSIGN(const ConvertResult result,
+            convert_model({.from = command.from, .to = command.to, .overwrite = overwrite}));
+  for (const std::string& note : result.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  if (result.widened > 0) {
+    std::fprintf(stderr, "note: %lld quantised tensors became BF16\n",
+                 static_cast<long long>(result.widened));
+  }
+  if (command.json) {
+    const Json told{{"out", command.to},
+                    {"format", result.format},
+                    {"tensors", result.tensors},
+                    {"widened", result.widened},
+                    {"notes", result.notes}};
+    std::printf("%s\n", told.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+  } else {
+    std::printf("%lld tensors written as %s\n", static_cast<long long>(result.tensors),
+                result.format.c_str());
+  }
+  return {};
+}
+
+void add_convert(CLI::App& parent, Action& action) {
+  auto options = std::make_shared<ConvertCommand>();
+  CLI::App* command = parent.add_subcommand(
+      "convert", "Write a GGUF file as a Hugging Face directory, or the other way");
+  command->add_option("--model", options->from, kModelHelp)->required();
+  command->add_option("--out", options->to, "What to write: the other of the two")->required();
+  command->add_flag("--force", options->force, "Replace what is there");
+  command->add_flag("--json", options->json, "One JSON object on standard output");
+  command->callback([options, &action] {
+    action = [options] {
+      const Result<void> done = convert(*options);
+      return done.ok() ? ExitCode::kOk : report(done.error());
+    };
+  });
 }
 
 }  // namespace
 
 void add_model_command(CLI::App& app, Action& action) {
-  CLI::App* model = app.add_subcommand("model", "Look into model files");
+  CLI::App* model = app.add_subcommand("model", "Look into model files, convert them");
   model->require_subcommand(1);
+  add_convert(*model, action);
   auto options = std::make_shared<InspectOptions>();
-  CLI::App* command = model->add_subcommand("inspect", "Metadata and tensors of a GGUF file");
-  command->add_option("--model,model", options->model, kModelHelp)->required();
+  CLI::App* command = model->add_subcommand("inspect", "Metadata, tensors and memory of a model");
+  command->add_option("--model,model", options->runtime.model, kModelHelp)->required();
   command->add_flag("--json", options->json, "One JSON object on standard output");
+  add_runtime_options(*command, options->runtime);
   command->callback([options, &action] {
     action = [options] {
       const Result<void> done = inspect(*options);

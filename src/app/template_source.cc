@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "app/gguf_tokenizer.h"
 #include "artifact/gguf/gguf_file.h"
 #include "artifact/mapped_file.h"
 #include "text/jinja/json_input.h"
@@ -123,6 +124,11 @@ Result<TemplateSource> read_gguf(const fs::path& path) {
   source.text = *main;
   O3_ASSIGN(source.tool_use, file.optional<std::string>("tokenizer.chat_template.tool_use"));
   O3_TRY(take_gguf_tokens(file, source.variables));
+  O3_ASSIGN(const auto config, file.optional<std::string>(kTokenizerConfigKey));
+  if (config) {
+    O3_ASSIGN(const Json json, text::read_template_json(*config));
+    if (json.is_object()) take_tokens(json, source.variables);
+  }
   return source;
 }
 

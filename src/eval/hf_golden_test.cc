@@ -155,6 +155,7 @@ TEST(HfGemma, TheTextModelOfAMultimodalCheckpoint) {
   for (const char* prefix : {"model.language_model.", "language_model.model."}) {
     TestDirectory directory = TestDirectory::open("tiny_gemma3");
     std::vector<std::string> names;
+    names.reserve(directory.tensors.size());
     for (const auto& [name, tensor] : directory.tensors) names.push_back(name);
     for (const std::string& name : names) {
       directory.rename(name, prefix + name.substr(std::string("model.").size()));
@@ -272,7 +273,7 @@ struct Refused {
   const char* says;
 };
 
-std::function<void(TestDirectory&)> set(const char* key, json value) {
+std::function<void(TestDirectory&)> set(const char* key, const json& value) {
   return [key, value](TestDirectory& d) { d.config[key] = value; };
 }
 

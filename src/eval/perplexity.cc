@@ -118,7 +118,8 @@ Result<PerplexityResult> perplexity(const model::Model& model, device::Backend& 
   WindowScorer scorer(*session, backend, options);
   const auto window = static_cast<size_t>(options.window);
   const auto stride = static_cast<size_t>(options.stride);
-  const auto windows = static_cast<int64_t>((tokens.size() - window) / stride + 1);
+  auto windows = static_cast<int64_t>((tokens.size() - window) / stride + 1);
+  if (options.windows > 0) windows = std::min(windows, options.windows);
   const std::optional<Token> first =
       options.bos == WindowBos::kReplace ? bos : std::optional<Token>{};
 

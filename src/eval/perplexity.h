@@ -23,6 +23,7 @@ struct PerplexityOptions {
   int32_t stride = 512;              // S: windows start every S tokens, each from an empty cache
   int32_t skip = 256;                // K: predictions at positions K .. W-2 of a window are scored
   WindowBos bos = WindowBos::kNone;  // kReplace: BOS in place of a window's first token
+  int64_t windows = 0;               // as many at most; 0: all
   kernels::Compute compute = kernels::Compute::kFast;
 };
 

@@ -135,6 +135,14 @@ TEST_F(Perplexity, EachWindowStartsEmptyAndItsLastTokenIsOnlyATarget) {
   EXPECT_EQ(model_.steps[2], std::vector<Token>(tokens_.begin() + 20, tokens_.begin() + 29));
 }
 
+TEST_F(Perplexity, StopsAfterTheFirstWindows) {
+  const auto two = run({.window = 10, .stride = 10, .skip = 5, .windows = 2});
+  ASSERT_TRUE(two.ok());
+  EXPECT_EQ(two->windows, 2);
+  EXPECT_EQ(two->scored, 8);
+  EXPECT_EQ(run({.window = 10, .stride = 10, .skip = 5, .windows = 99})->windows, 6);
+}
+
 TEST_F(Perplexity, BadOptionsAreNamed) {
   const auto param = [&](const PerplexityOptions& options) {
     auto result = run(options);

@@ -193,10 +193,25 @@ void linear(const LinearWeights& w, TensorView x, TensorView y, bool accumulate,
 }
 
 int64_t linear_workspace(const LinearWeights& w, int64_t rows, Compute compute) {
-  const bool fast = compute == Compute::kFast && packed(w).kernel().few != nullptr;
-  if (!fast) return 0;
+  const LinearSize size{.in = w.in_features(),
+                        .weight_bytes = w.bytes(),
+                        .quantizes = packed(w).kernel().few != nullptr};
+  return size.workspace(rows, compute);
+}
+
+int64_t LinearSize::workspace(int64_t rows, Compute compute) const {
+  if (compute != Compute::kFast || !quantizes) return 0;
   const int32_t height = panel_height(rows);
-  return (rows + height - 1) / height * panel_bytes(w.in_features(), height);
+  return (rows + height - 1) / height * panel_bytes(in, height);
+}
+
+Result<LinearSize> linear_size(DType dtype, int64_t in, int64_t out, device::Backend& backend) {
+  O3_ASSIGN(const CpuBackend* owner, cpu_backend(backend));
+  O3_ASSIGN(const LinearKernel kernel, cpu::select_linear(dtype, in, out, owner->isa()));
+  const cpu::WeightLayout layout = cpu::weight_layout(dtype, in, kernel.lanes);
+  return LinearSize{.in = in,
+                    .weight_bytes = (out + layout.lanes - 1) / layout.lanes * layout.group_bytes,
+                    .quantizes = kernel.few != nullptr};
 }
 
 }  // namespace o3::kernels

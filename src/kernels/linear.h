@@ -39,4 +39,14 @@ void linear(const LinearWeights& w, TensorView x, TensorView y, bool accumulate,
 // Bytes of ExecCtx::workspace that linear() needs for up to `rows` rows.
 int64_t linear_workspace(const LinearWeights& w, int64_t rows, Compute compute);
 
+// What pack_linear() would make of such matrices, worked out without their values.
+struct LinearSize {
+  int64_t in = 0;
+  int64_t weight_bytes = 0;  // LinearWeights::bytes()
+  bool quantizes = false;    // kFast rounds activations, in workspace
+
+  int64_t workspace(int64_t rows, Compute compute) const;  // as linear_workspace()
+};
+Result<LinearSize> linear_size(DType dtype, int64_t in, int64_t out, device::Backend& backend);
+
 }  // namespace o3::kernels

@@ -77,7 +77,6 @@ class DecoderModel final : public Model {
 
  private:
   Result<DecoderLayer> pack_layer(const LayerTensors& tensors, int32_t index);
-  cache::CacheSpec cache_spec(int32_t layer) const;
   void embed(const BatchView& batch, TensorView x, kernels::ExecCtx& ctx) const;
   void finish_layer(const DecoderLayer& layer, TensorView attended, TensorView x, TensorView normed,
                     Arena scratch, kernels::ExecCtx& ctx) const;
@@ -114,15 +113,6 @@ Result<DecoderLayer> DecoderModel::pack_layer(const LayerTensors& tensors, int32
   return layer;
 }
 
-cache::CacheSpec DecoderModel::cache_spec(int32_t layer) const {
-  const bool windowed = config_.is_windowed(layer);
-  return {.kind = windowed ? cache::CacheKind::kSlidingWindow : cache::CacheKind::kFull,
-          .kv_heads = config_.kv_heads,
-          .head_dim = config_.head_dim,
-          .window = windowed ? config_.window : 0,
-          .dtype = options_.kv_dtype};
-}
-
 Result<void> DecoderModel::pack(const DecoderTensors& tensors) {
   if (!kernels::can_dequantize(tensors.embedding.dtype)) {
     return unsupported(
@@ -134,7 +124,7 @@ Result<void> DecoderModel::pack(const DecoderTensors& tensors) {
     auto layer = pack_layer(tensors.layers[static_cast<size_t>(index)], index);
     if (!layer.ok()) return in_tensor(layer.error(), "blk." + std::to_string(index));
     layers_.push_back(*std::move(layer));
-    specs_.push_back(cache_spec(index));
+    specs_.push_back(layer_cache_spec(config_, index, options_.kv_dtype));
   }
   O3_ASSIGN(output_norm_,
             RmsNorm::load(tensors.output_norm, config_.rms_eps, config_.norm_offset, backend_));
@@ -242,6 +232,16 @@ Result<void> DecoderModel::forward(const BatchView& batch, const KvView& kv, Ten
 }
 
 }  // namespace
+
+cache::CacheSpec layer_cache_spec(const ModelConfig& config, int32_t layer,
+                                  device::DType kv_dtype) {
+  const bool windowed = config.is_windowed(layer);
+  return {.kind = windowed ? cache::CacheKind::kSlidingWindow : cache::CacheKind::kFull,
+          .kv_heads = config.kv_heads,
+          .head_dim = config.head_dim,
+          .window = windowed ? config.window : 0,
+          .dtype = kv_dtype};
+}
 
 Result<std::unique_ptr<Model>> load_decoder(const std::shared_ptr<const Checkpoint>& checkpoint,
                                             ModelConfig config, device::Backend& backend,

@@ -7,11 +7,15 @@
 #include <memory>
 
 #include "base/result.h"
+#include "cache/cache_spec.h"
 #include "device/backend.h"
 #include "model/checkpoint.h"
 #include "model/model.h"
 
 namespace o3::model {
+
+// What one layer asks of the KV cache.
+cache::CacheSpec layer_cache_spec(const ModelConfig& config, int32_t layer, device::DType kv_dtype);
 
 // See load_model() for errors.
 Result<std::unique_ptr<Model>> load_decoder(const std::shared_ptr<const Checkpoint>& checkpoint,

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "artifact/gguf/describe.h"
+#include "artifact/describe.h"
 #include "artifact/gguf/ggml_type.h"
 #include "artifact/gguf/gguf_writer.h"
 
@@ -354,7 +354,7 @@ TEST(Describe, ElidesLongArraysAndAddsUp) {
   EXPECT_EQ(json["totals"]["bytes"], 188);
   EXPECT_EQ(json["totals"]["elements"], 192 + 5 + 24);
   EXPECT_EQ(json["file_bytes"], bytes.size());
-  const std::string text = describe_text(*file);
+  const std::string text = describe_text(describe(*file));
   EXPECT_NE(text.find("Q4_1"), std::string::npos);
   EXPECT_NE(text.find("[3,64]"), std::string::npos);
   EXPECT_NE(text.find("array of i32, 9 elements"), std::string::npos);
@@ -367,7 +367,7 @@ TEST(Describe, StringsThatAreNotUtf8DoNotThrow) {
   const auto file = GgufFile::parse(bytes, "t\xFF.gguf");
   ASSERT_TRUE(file.ok());
   EXPECT_NO_THROW(static_cast<void>(describe(*file).dump()));
-  EXPECT_EQ(describe_text(*file).find('\x1b'), std::string::npos);
+  EXPECT_EQ(describe_text(describe(*file)).find('\x1b'), std::string::npos);
 }
 
 }  // namespace

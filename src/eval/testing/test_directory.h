@@ -91,6 +91,7 @@ struct TestDirectory {
              int64_t shard_bytes = int64_t{1} << 30) const {
     std::ofstream(path / "config.json") << config.dump();
     std::vector<artifact::RowTensor> rows;
+    rows.reserve(tensors.size());
     for (const auto& [name, tensor] : tensors) {
       rows.push_back({name, dtype, tensor.shape, [&tensor, dtype](int64_t row, auto out) {
                         const auto width = static_cast<size_t>(tensor.shape.back());

@@ -97,6 +97,7 @@ const device::TensorView* HfCheckpoint::find_tensor(std::string_view name) const
 
 std::vector<std::string_view> HfCheckpoint::tensor_names() const {
   std::vector<std::string_view> names;
+  names.reserve(tensors_.size());
   for (const auto& [name, view] : tensors_) names.emplace_back(name);
   return names;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "artifact/gguf/describe.h"
+#include "artifact/describe.h"
 
 #include <algorithm>
 #include <map>
@@ -82,7 +82,13 @@ int64_t elements(const device::TensorView& view) noexcept {
   return view.rows() * view.cols();
 }
 
-Json tensor_json(const GgufTensor& tensor) {
+struct TensorRow {
+  std::string_view name;
+  device::TensorView view;
+  int64_t bytes;
+};
+
+Json tensor_json(const TensorRow& tensor) {
   const auto& shape = tensor.view.shape;
   return {{"name", string_json(tensor.name)},
           {"dtype", device::traits(tensor.view.dtype).name},
@@ -90,12 +96,12 @@ Json tensor_json(const GgufTensor& tensor) {
           {"bytes", tensor.bytes}};
 }
 
-Json totals_json(const GgufFile& file) {
+Json totals_json(const std::vector<TensorRow>& tensors) {
   struct Total {
     int64_t tensors = 0;
     int64_t elements = 0;
     int64_t bytes = 0;
-    void add(const GgufTensor& tensor) {
+    void add(const TensorRow& tensor) {
       ++tensors;
       elements += artifact::elements(tensor.view);
       bytes += tensor.bytes;
@@ -103,7 +109,7 @@ Json totals_json(const GgufFile& file) {
   };
   Total all;
   std::map<std::string_view, Total> by_dtype;
-  for (const GgufTensor& tensor : file.tensors()) {
+  for (const TensorRow& tensor : tensors) {
     all.add(tensor);
     by_dtype[device::traits(tensor.view.dtype).name].add(tensor);
   }
@@ -120,9 +126,28 @@ Json totals_json(const GgufFile& file) {
           {"by_dtype", std::move(rows)}};
 }
 
+void add_tensors(Json& all, const std::vector<TensorRow>& tensors) {
+  Json list = Json::array();
+  for (const TensorRow& tensor : tensors) list.push_back(tensor_json(tensor));
+  all["tensors"] = std::move(list);
+  all["totals"] = totals_json(tensors);
+}
+
+// Objects are taken apart, one level for each dot; JSON that was read is not deep.
+void add_members(const nlohmann::json& object, const std::string& prefix, Json& to) {
+  auto& members = to.get_ref<Json::object_t&>();
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object()) {
+      add_members(value, prefix + key + ".", to);
+    } else {
+      members.emplace_back(prefix + key, Json(value));
+    }
+  }
+}
+
 // In ASCII: a hostile file must not reach the terminal with escape sequences.
 std::string shown(const Json& value) {
-  if (value.is_object()) {
+  if (value.is_object() && value.contains("first")) {
     return value["type"].get<std::string>() + ", " + value["count"].dump() + " elements, first " +
            shown(value["first"]);
   }
@@ -159,24 +184,43 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
 }  // namespace
 
 Json describe(const GgufFile& file) {
-  Json tensors = Json::array();
-  for (const GgufTensor& tensor : file.tensors()) tensors.push_back(tensor_json(tensor));
-  return {{"file", string_json(file.name())}, {"format", "GGUF"},
-          {"version", file.version()},        {"alignment", file.alignment()},
-          {"file_bytes", file.file_bytes()},  {"metadata", metadata_json(file)},
-          {"tensors", std::move(tensors)},    {"totals", totals_json(file)}};
+  std::vector<TensorRow> tensors;
+  for (const GgufTensor& tensor : file.tensors()) {
+    tensors.push_back({tensor.name, tensor.view, tensor.bytes});
+  }
+  Json all = {{"file", string_json(file.name())}, {"format", "GGUF"},
+              {"version", file.version()},        {"alignment", file.alignment()},
+              {"file_bytes", file.file_bytes()},  {"metadata", metadata_json(file)}};
+  add_tensors(all, tensors);
+  return all;
 }
 
-std::string describe_text(const GgufFile& file) {
-  const Json all = describe(file);
+Json describe(const HfDirectory& directory) {
+  std::vector<TensorRow> tensors;
+  for (const SafeTensor* tensor : directory.tensors().tensors()) {
+    tensors.push_back({tensor->name, tensor->view, tensor->bytes});
+  }
+  Json metadata = Json::object();
+  add_members(directory.config(), "", metadata);
+  add_members(directory.generation(), "generation.", metadata);
+  Json all = {{"file", string_json(directory.name())},
+              {"format", "safetensors"},
+              {"files", directory.tensors().files()},
+              {"file_bytes", directory.tensors().file_bytes()},
+              {"metadata", std::move(metadata)}};
+  add_tensors(all, tensors);
+  return all;
+}
+
+std::string describe_text(const Json& described) {
   std::vector<std::vector<std::string>> metadata;
-  metadata.reserve(file.metadata().size());
-  for (const auto& [key, value] : all["metadata"].items()) {
+  metadata.reserve(described["metadata"].size());
+  for (const auto& [key, value] : described["metadata"].items()) {
     metadata.push_back({printable(key), shown(value)});
   }
   std::vector<std::vector<std::string>> tensors;
-  tensors.reserve(file.tensors().size());
-  for (const Json& tensor : all["tensors"]) {
+  tensors.reserve(described["tensors"].size());
+  for (const Json& tensor : described["tensors"]) {
     tensors.push_back({printable(tensor["name"].get<std::string>()),
                        tensor["dtype"].get<std::string>(), tensor["shape"].dump(),
                        tensor["bytes"].dump()});
@@ -185,13 +229,16 @@ std::string describe_text(const GgufFile& file) {
   const auto add_total = [&totals](const std::string& name, const Json& row) {
     totals.push_back({name, row["tensors"].dump(), row["elements"].dump(), row["bytes"].dump()});
   };
-  for (const Json& row : all["totals"]["by_dtype"]) add_total(row["dtype"], row);
-  add_total("all", all["totals"]);
+  for (const Json& row : described["totals"]["by_dtype"]) add_total(row["dtype"], row);
+  add_total("all", described["totals"]);
 
-  std::string out = printable(file.name()) + ": GGUF version " + all["version"].dump() + ", " +
-                    all["file_bytes"].dump() + " bytes, alignment " + all["alignment"].dump() +
-                    "\n";
-  out += "\nMetadata\n" + table(metadata);
+  const bool gguf = described["format"] == "GGUF";
+  std::string out = printable(described["file"].get<std::string>()) + ": ";
+  out += gguf ? "GGUF version " + described["version"].dump()
+              : described["files"].dump() + " safetensors file(s)";
+  out += ", " + described["file_bytes"].dump() + " bytes";
+  if (gguf) out += ", alignment " + described["alignment"].dump();
+  out += "\n\nMetadata\n" + table(metadata);
   out += "\nTensors (name, dtype, shape, bytes)\n" + table(tensors);
   out += "\nTotals\n" + table(totals);
   return out;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `o3 model inspect` prints about a GGUF file.
+// What `o3 model inspect` prints about a model's files.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "artifact/gguf/gguf_file.h"
+#include "artifact/hf/hf_directory.h"
 
 namespace o3::artifact {
 
@@ -15,7 +16,12 @@ namespace o3::artifact {
 // well-formed UTF-8, whatever the file holds.
 nlohmann::ordered_json describe(const GgufFile& file);
 
-// The same for people; long strings are cut.
-std::string describe_text(const GgufFile& file);
+// The same of a directory: format "safetensors", `files` instead of version and alignment, and as
+// metadata the members of config.json ("text_config.hidden_size") and, after "generation.", of
+// generation_config.json.
+nlohmann::ordered_json describe(const HfDirectory& directory);
+
+// Either, for people; long strings are cut.
+std::string describe_text(const nlohmann::ordered_json& described);
 
 }  // namespace o3::artifact
