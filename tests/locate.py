@@ -29,10 +29,11 @@ def cache() -> pathlib.Path:
     return pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "o3"
 
 
-def model() -> str:
-    path = pathlib.Path(os.environ.get("O3_MODEL_DIR") or cache() / "models") / MODEL_FILE
+def model(name: str = MODEL_FILE) -> str:
+    path = pathlib.Path(os.environ.get("O3_MODEL_DIR") or cache() / "models") / name
     if not path.is_file():
-        missing("model", f"no model at {path}: ./dev model fetches it")
+        thing = "model" if name == MODEL_FILE else "other models"
+        missing(thing, f"no model at {path}: ./dev model fetches it")
     return str(path)
 
 

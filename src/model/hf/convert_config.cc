@@ -192,10 +192,11 @@ void add_gguf_settings(const ModelSource& source, const ModelConfig& config,
   const std::string& architecture = source.parameters.architecture();
   writer.add("general.architecture", architecture);
   writer.add("general.name", source.parameters.model_name);
+  const std::string prefix = architecture + ".";
   const bool divisors = config.rope.scaling.kind == RopeScalingKind::kLlama3;
   for (const auto& [name, value] : source.parameters.values()) {
     if (divisors && name.starts_with("rope.scaling.")) continue;  // rope_freqs.weight says it
-    const std::string key = architecture + "." + name;
+    const std::string key = prefix + name;
     if (const auto* flag = std::get_if<bool>(&value)) writer.add_scalar(key, *flag);
     if (const auto* text = std::get_if<std::string>(&value)) writer.add(key, *text);
     if (const auto* real = std::get_if<double>(&value)) {
@@ -211,8 +212,7 @@ void add_gguf_settings(const ModelSource& source, const ModelConfig& config,
     }
   }
   if (source.parameters.find("rope.dimension_count") == nullptr) {
-    writer.add_scalar(architecture + ".rope.dimension_count",
-                      static_cast<uint32_t>(config.rope.dim));
+    writer.add_scalar(prefix + "rope.dimension_count", static_cast<uint32_t>(config.rope.dim));
   }
 }
 

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`o3 model convert` of the real model: what is written can be used like what it was made from."""
+import json
+import os
+import subprocess
+
+import pytest
+
+import locate
+
+
+def o3(*arguments, **more) -> subprocess.CompletedProcess:
+    return subprocess.run([locate.program(), *map(str, arguments)], capture_output=True, timeout=300,
+                          check=False, **more)
+
+
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("converted")
+    directory, back = folder / "SmolLM2.hf", folder / "back.gguf"
+    done = o3("model", "convert", "--model", locate.model(), "--out", directory, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["format"], told["tensors"], told["widened"]) == ("safetensors", 272, 211)
+    assert b"211 quantised tensors became BF16" in done.stderr
+    done = o3("model", "convert", "--model", directory, "--out", back)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == ["SmolLM2.hf", "back.gguf"]
+    return directory, back
+
+
+def test_tokenizers_are_the_same(converted):
+    line = json.dumps({"text": "<|im_start|>user\nDéjà vu 123 🦑\t<|im_end|>"}).encode()
+    ids = [o3("text", "encode", "--tokenizer", path, input=line).stdout
+           for path in (locate.model(), *converted)]
+    assert ids[0] and ids[0] == ids[1] == ids[2]
+
+
+def test_answers_are_the_same(converted):
+    told = []
+    for path in converted:
+        done = o3("run", "--model", path, "--prompt", "Name three colours.", "--max-tokens", "16",
+                  "--compute", "f32", "--json")
+        assert done.returncode == 0, done.stderr
+        told.append(json.loads(done.stdout))
+    assert told[0]["prompt_token_ids"] == told[1]["prompt_token_ids"]
+    assert told[0]["token_ids"] == told[1]["token_ids"]
+    original = json.loads(o3("run", "--model", locate.model(), "--prompt", "Name three colours.",
+                             "--max-tokens", "1", "--json").stdout)
+    assert told[0]["prompt_token_ids"] == original["prompt_token_ids"]
+
+
+def test_inspect_tells_the_memory(converted):
+    told = [json.loads(o3("model", "inspect", "--model", path, "--json").stdout)
+            for path in converted]
+    assert told[0]["format"] == "safetensors" and told[1]["format"] == "GGUF"
+    assert told[0]["memory"] == told[1]["memory"]
+    assert told[0]["memory"]["kv_bytes_per_token"] == 30 * 2 * 3 * 64 * 2
+
+
+def test_what_is_there_is_kept(converted):
+    directory, back = converted
+    before = back.stat().st_mtime_ns
+    done = o3("model", "convert", "--model", directory, "--out", back)
+    assert done.returncode != 0
+    assert b"--force" in done.stderr
+    assert back.stat().st_mtime_ns == before
+    assert o3("model", "convert", "--model", directory, "--out", back, "--force").returncode == 0
+
+
+def test_transformers_loads_it(converted):
+    python = os.environ.get("O3_TRANSFORMERS_PYTHON")
+    if not python:
+        pytest.skip("O3_TRANSFORMERS_PYTHON names no Python that has transformers and torch")
+    script = locate.ROOT / "tools/golden/check_directory.py"
+    done = subprocess.run([python, script, converted[0], "--o3", locate.program()],
+                          capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout
