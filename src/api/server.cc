@@ -22,9 +22,13 @@ constexpr std::chrono::milliseconds kFlushTime{1000};  // for answers of cancell
 Result<void> check_models(const ServedModels& models) {
   std::set<std::string> ids;
   for (const auto& model : models) {
-    O3_TRY(check_model_id(model->id));
-    if (!ids.insert(model->id).second) {
-      return invalid("the model name \"" + model->id + "\" is given twice", "models");
+    std::vector<std::string> names = model->aliases;
+    names.push_back(model->id);
+    for (const std::string& name : names) {
+      O3_TRY(check_model_id(name));
+      if (!ids.insert(name).second) {
+        return invalid("the model name \"" + name + "\" is given twice", "models");
+      }
     }
   }
   return {};

@@ -38,6 +38,11 @@ inline constexpr Setting kModels{"models",
                                  "",
                                  {0, 64},
                                  "[NAME=]PATH of a GGUF file; NAME is what requests call it"};
+inline constexpr Setting kAliases{"aliases",
+                                  Kind::kList,
+                                  "",
+                                  {0, 64},
+                                  "ALIAS[=NAME]: a further name of a served model"};
 inline constexpr Setting kDevice{"device", Kind::kText, "cpu", {1, 64}, "device that runs models"};
 inline constexpr Setting kMemory{"memory",
                                  Kind::kBytes,
@@ -141,6 +146,7 @@ inline constexpr Setting kRows[] = {
     kDataDir,
     kLogLevel,
     kModels,
+    kAliases,
     kDevice,
     kMemory,
     kThreads,

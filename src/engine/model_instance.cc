@@ -49,6 +49,17 @@ Result<std::unique_ptr<cache::BlockPool>> make_pool(const EngineOptions& options
   return cache::BlockPool::create(backend, std::move(layout), static_cast<uint32_t>(blocks));
 }
 
+bool is_stop(const Generate& work, Token token) {
+  return std::find(work.stop_tokens.begin(), work.stop_tokens.end(), token) !=
+         work.stop_tokens.end();
+}
+
+std::optional<Token> stop_token_of(const Sequence& sequence) {
+  if (sequence.outcome != Outcome::kStop || sequence.sampled.empty()) return std::nullopt;
+  const Token last = sequence.sampled.back();
+  return is_stop(sequence.work(), last) ? std::optional(last) : std::nullopt;
+}
+
 // What the sink is to get after this step.
 Delta delta_of(Sequence& sequence) {
   return {.id = sequence.request->id,
@@ -219,8 +230,7 @@ void ModelInstance::take_token(Sequence& sequence, Token token) {
   sequence.sampled.push_back(token);
   if (has_penalties(work.sampling)) sequence.history.add_sampled(token);
   ++output_tokens_;
-  if (std::find(work.stop_tokens.begin(), work.stop_tokens.end(), token) !=
-      work.stop_tokens.end()) {
+  if (is_stop(work, token)) {
     return scheduler_.retire(sequence, Outcome::kStop);
   }
   if (sequence.constraint != nullptr && !sequence.constraint->accept(token)) {
@@ -256,7 +266,8 @@ void ModelInstance::hand_over(Outbox& outbox, std::vector<RequestId>& finished) 
     Finish finish{.outcome = sequence->outcome,
                   .error = std::move(sequence->error),
                   .prompt_tokens = std::min(sequence->computed, sequence->prompt_tokens()),
-                  .completion_tokens = static_cast<int32_t>(sequence->sampled.size())};
+                  .completion_tokens = static_cast<int32_t>(sequence->sampled.size()),
+                  .stop_token = stop_token_of(*sequence)};
     Delta delta = delta_of(*sequence);
     delta.finish = std::move(finish);
     outbox.add(sequence->sink, std::move(delta));

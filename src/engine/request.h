@@ -76,6 +76,7 @@ struct Finish {
   std::optional<Error> error;     // with kError, kDeadline
   int32_t prompt_tokens = 0;      // computed; fewer than the prompt's when cut short
   int32_t completion_tokens = 0;  // sampled tokens, a stop token included
+  std::optional<Token> stop_token{};  // with kStop: the stop token that ended it
 };
 
 struct RankedToken {

@@ -137,7 +137,7 @@ TEST_F(SamplingInstance, EveryKindOfSamplingGivesTheSameTokensInAnyBatch) {
     Ask& ask = asks[i];
     ask.id = i + 1;
     ask.prompt.assign(5 + i * 7 % 60, static_cast<Token>(i));
-    ask.max_new_tokens = static_cast<int32_t>(20 + i % 40);
+    ask.max_new_tokens = static_cast<int32_t>(70 + i % 60);
     ask.stop_tokens = {60};
     ask.sampling = {.temperature = i % 5 == 0 ? 0.0F : 1.5F, .seed = i / 2,
                     .choice = static_cast<uint32_t>(i % 2)};
@@ -157,7 +157,7 @@ TEST_F(SamplingInstance, EveryKindOfSamplingGivesTheSameTokensInAnyBatch) {
   ASSERT_EQ(alone.size(), asks.size());
   for (const uint32_t seed : {1U, 2U, 3U}) {
     EXPECT_EQ(answer_together(*instance_, clock_, asks, seed), alone);
-    const auto small = test_instance(backend_, model_, kernels::Compute::kFast, clock_, 20);
+    const auto small = test_instance(backend_, model_, kernels::Compute::kFast, clock_, 30);
     EXPECT_EQ(answer_together(*small, clock_, asks, seed), alone);
     EXPECT_GT(small->stats().preemptions, 0) << "the pool was large enough";
   }
