@@ -114,7 +114,7 @@ TEST_F(CompletionsTest, AStreamSaysTheSameAsTheWholeAnswer) {
       EXPECT_EQ(event["object"], "text_completion");
       if (event["choices"].empty()) usage = event["usage"];
       for (const json& choice : event["choices"]) {
-        json& mine = choices[choice["index"]];
+        json& mine = choices.try_emplace(choice["index"], json::object()).first->second;
         EXPECT_FALSE(mine.contains("reason")) << "a chunk follows finish_reason";
         mine["text"] = mine.value("text", "") + choice["text"].get<std::string>();
         if (choice["finish_reason"].is_string()) mine["reason"] = choice["finish_reason"];
@@ -150,15 +150,16 @@ TEST_F(CompletionsTest, PromptLogprobsAreVllms) {
 }
 
 TEST_F(CompletionsTest, ChatChoicesStreamSideBySideWithOneRoleEach) {
-  const json whole = json::parse(
-      ask(post(chat(R"(,"n":3,"logprobs":true,"top_logprobs":1)"))).body);
+  const json whole =
+      json::parse(ask(post(chat(R"(,"n":3,"logprobs":true,"top_logprobs":1)"))).body);
   ASSERT_EQ(whole["choices"].size(), 3U);
   std::map<size_t, json> choices;
   for (const json& event :
        events(post(chat(R"(,"n":3,"logprobs":true,"top_logprobs":1,"stream":true)")))) {
     const json& choice = event["choices"][0];
-    json& mine = choices[choice["index"]];
-    EXPECT_EQ(choice["delta"].contains("role"), mine.is_null());
+    const auto [found, fresh] = choices.try_emplace(choice["index"], json::object());
+    json& mine = found->second;
+    EXPECT_EQ(choice["delta"].contains("role"), fresh);
     mine["text"] = mine.value("text", "") + choice["delta"].value("content", "");
     mine["reason"] = choice["finish_reason"];
     if (!choice["logprobs"].is_object()) continue;
@@ -180,9 +181,7 @@ TEST_F(CompletionsTest, ChatChoicesStreamSideBySideWithOneRoleEach) {
 }
 
 TEST_F(CompletionsTest, ATokenOfHalfACharacterKeepsItsBytes) {
-  engine_.play([](const engine::Generate&) {
-    return Script{.steps = {{0xc3}, {0xa9}}};
-  });
+  engine_.play([](const engine::Generate&) { return Script{.steps = {{0xc3}, {0xa9}}}; });
   const json answer = json::parse(ask(post(chat(R"(,"logprobs":true)"))).body)["choices"][0];
   EXPECT_EQ(answer["message"]["content"], "\xc3\xa9");
   EXPECT_EQ(answer["logprobs"]["content"][0]["bytes"], json({0xc3}));
@@ -192,8 +191,9 @@ TEST_F(CompletionsTest, ATokenOfHalfACharacterKeepsItsBytes) {
 
 TEST_F(CompletionsTest, UsageCanComeInEveryChunk) {
   int32_t last = -1;
-  for (const json& event : events(post(chat(
-           R"(,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true})")))) {
+  for (
+      const json& event : events(post(chat(
+          R"(,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true})")))) {
     ASSERT_TRUE(event["usage"].is_object());
     EXPECT_GE(event["usage"]["completion_tokens"].get<int32_t>(), last);
     last = event["usage"]["completion_tokens"];
@@ -203,9 +203,9 @@ TEST_F(CompletionsTest, UsageCanComeInEveryChunk) {
 
 TEST_F(CompletionsTest, StopReasonNamesWhatEndedAChoice) {
   EXPECT_EQ(complete(R"("ab")", R"(,"stop":["q","a"])")["choices"][0]["stop_reason"], "a");
-  EXPECT_EQ(complete(R"("ab")", R"(,"stop":"a","include_stop_str_in_output":true)")["choices"][0]
-                    ["text"],
-            "0a");
+  EXPECT_EQ(
+      complete(R"("ab")", R"(,"stop":"a","include_stop_str_in_output":true)")["choices"][0]["text"],
+      "0a");
   engine_.play([](const engine::Generate& work) {
     Script script{.steps = {{'x'}}};
     script.stop_token = work.stop_tokens.front();
@@ -218,9 +218,8 @@ TEST_F(CompletionsTest, StopReasonNamesWhatEndedAChoice) {
 }
 
 TEST_F(CompletionsTest, WhatTheEngineGetsIsWhatWasAsked) {
-  complete(R"("ab")",
-           R"(,"min_p":0.5,"logit_bias":{"5":2},"bad_words":["q"],"min_tokens":2,)"
-           R"("ignore_eos":true,"stop_token_ids":[9],"presence_penalty":1.5)");
+  complete(R"("ab")", R"(,"min_p":0.5,"logit_bias":{"5":2},"bad_words":["q"],"min_tokens":2,)"
+                      R"("ignore_eos":true,"stop_token_ids":[9],"presence_penalty":1.5)");
   const auto& work = std::get<engine::Generate>(engine_.requests().back()->work);
   EXPECT_EQ(work.sampling.min_p, 0.5F);
   EXPECT_EQ(work.sampling.presence_penalty, 1.5F);
@@ -249,7 +248,8 @@ TEST_F(CompletionsTest, AFailingChoiceFailsTheAnswerOnce) {
 TEST_F(CompletionsTest, WhenTheQueueIsFullForOneChoiceNoneGoesOn) {
   engine_.play([](const engine::Generate& work) {
     Script script{.steps = {{'x'}}, .endless = true, .pause = std::chrono::milliseconds(1)};
-    if (work.sampling.choice == 2) script.refusal = Error{Code::kExhausted, "the queue is full", {}};
+    if (work.sampling.choice == 2)
+      script.refusal = Error{Code::kExhausted, "the queue is full", {}};
     return script;
   });
   complete(R"("ab")", R"(,"n":4)", 503);

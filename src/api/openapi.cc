@@ -61,7 +61,7 @@ Json error_schema() {
 Json schemas() {
   constexpr const char* kTemplate =
       R"("add_generation_prompt":{"type":"boolean"},"continue_final_message":{"type":"boolean"},
-         "chat_template_kwargs":{"type":"object"},
+         "chat_template_kwargs":{"type":"object","additionalProperties":{"type":"string"}},
          "messages":{"type":"array","minItems":1,"items":{"$ref":"#/components/schemas/Message"}})";
   const std::string common = kTemplate;
   Json out;
@@ -69,15 +69,15 @@ Json schemas() {
   out["CompletionRequest"] = request_schema(Endpoint::kCompletions, {"model", "prompt"});
   out["Message"] = message_schema();
   out["Prompt"] = prompt_schema();
-  out["TokenizeRequest"] = text_schema(
-      (R"({"prompt":{"type":"string"},"content":{"type":"string"},)"
-       R"("add_special_tokens":{"type":"boolean"},"add_special":{"type":"boolean"},)"
-       R"("parse_special":{"type":"boolean"},"return_token_strs":{"type":"boolean"},)"
-       R"("with_pieces":{"type":"boolean"},)" +
-       common + "}")
-          .c_str());
-  out["DetokenizeRequest"] = text_schema(
-      R"({"tokens":{"type":"array","items":{"type":"integer","minimum":0}}})");
+  out["TokenizeRequest"] =
+      text_schema((R"({"prompt":{"type":"string"},"content":{"type":"string"},)"
+                   R"("add_special_tokens":{"type":"boolean"},"add_special":{"type":"boolean"},)"
+                   R"("parse_special":{"type":"boolean"},"return_token_strs":{"type":"boolean"},)"
+                   R"("with_pieces":{"type":"boolean"},)" +
+                   common + "}")
+                      .c_str());
+  out["DetokenizeRequest"] =
+      text_schema(R"({"tokens":{"type":"array","items":{"type":"integer","minimum":0}}})");
   out["DetokenizeRequest"]["required"] = {"tokens"};
   out["TemplateRequest"] = text_schema(("{" + common + "}").c_str());
   out["TemplateRequest"]["required"] = {"messages"};
@@ -86,8 +86,8 @@ Json schemas() {
 }
 
 // What every row may answer beside its own statuses (docs/http.md says when).
-constexpr std::array kErrors{"400", "401", "403", "404", "405", "408", "413", "415",
-                             "417", "429", "431", "500", "503", "504"};
+constexpr std::array kErrors{"400", "401", "403", "404", "405", "408", "413",
+                             "415", "417", "429", "431", "500", "503", "504"};
 
 Json responses(const Route& row) {
   Json out;

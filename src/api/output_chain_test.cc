@@ -140,8 +140,15 @@ TEST(OutputChain, NoStopStringBeginsInTheFirstTokens) {
 TEST(OutputChain, ScoredTokensAreThoseOfTheText) {
   const ByteTokenizer tokenizer;
   std::mt19937 random(3);
-  const std::string texts[]{"plain", "a stop STOP b", "S", "ST", "caf\xc3\xa9 STO", "\xf0\x9f\x90\x99STOP",
-                            "x\xf0\x9f", "STOP", "\xc3\xa9\xc3\xa9STOP\xc3"};
+  const std::string texts[]{"plain",
+                            "a stop STOP b",
+                            "S",
+                            "ST",
+                            "caf\xc3\xa9 STO",
+                            "\xf0\x9f\x90\x99STOP",
+                            "x\xf0\x9f",
+                            "STOP",
+                            "\xc3\xa9\xc3\xa9STOP\xc3"};
   for (const std::string& text : texts) {
     for (int round = 0; round < 20; ++round) {
       OutputChain chain(tokenizer, {.stops = {"STOP"}});

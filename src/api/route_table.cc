@@ -102,7 +102,10 @@ std::string RouteTable::near(std::string_view path) const {
     const std::string_view stem(row.path);
     // The base URL lacks its /v1, or has it twice.
     const bool prefix = stem.ends_with(path) || path == "/v1" + row.path;
-    if (prefix || distance(stem, path) <= kTypos) return row.path;
+    const std::string versioned = "/v1" + std::string(path);
+    if (prefix || distance(stem, path) <= kTypos || distance(stem, versioned) <= kTypos) {
+      return row.path;
+    }
   }
   return {};
 }

@@ -37,10 +37,10 @@ struct RouteParts {
 
 // What /openapi.json says of a row.
 struct RouteDoc {
-  const char* summary = nullptr;     // null: the row is left out
-  std::string_view request{};        // name of the body's schema; empty: no body
+  const char* summary = nullptr;            // null: the row is left out
+  std::string_view request{};               // name of the body's schema; empty: no body
   const char* answer = "application/json";  // media type
-  bool streams = false;              // may also be text/event-stream
+  bool streams = false;                     // may also be text/event-stream
 };
 
 struct Route {

@@ -26,6 +26,7 @@ TEST(RouteTable, NamesTheAddressThatWasMeant) {
   const RouteTable rows = table();
   EXPECT_EQ(rows.near("/v1/chat/completion"), "/v1/chat/completions");
   EXPECT_EQ(rows.near("/chat/completions"), "/v1/chat/completions");
+  EXPECT_EQ(rows.near("/chat/completion"), "/v1/chat/completions");
   EXPECT_EQ(rows.near("/v1/v1/chat/completions"), "/v1/chat/completions");
   EXPECT_EQ(rows.near("/v1/chat/completions/"), "/v1/chat/completions");
   EXPECT_EQ(rows.near("/v1/Models"), "/v1/models");
@@ -38,9 +39,8 @@ TEST(RouteTable, NamesTheAddressThatWasMeant) {
 
 TEST(OpenApi, HasEveryDocumentedRowAndItsFields) {
   std::vector<Route> rows;
-  rows.push_back(documented(
-      {.summary = "Answer", .request = "ChatRequest", .streams = true},
-      row("POST", "/v1/chat/completions", govern::Action::kChat)));
+  rows.push_back(documented({.summary = "Answer", .request = "ChatRequest", .streams = true},
+                            row("POST", "/v1/chat/completions", govern::Action::kChat)));
   rows.push_back(documented({.summary = "One model"},
                             row("GET", "/v1/models/{id}", govern::Action::kListModels)));
   rows.push_back(row("GET", "/page.js", govern::Action::kReadPage, govern::Access::kPublic));

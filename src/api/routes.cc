@@ -16,10 +16,10 @@ using ExchangePtr = std::shared_ptr<http::Exchange>;
 std::vector<Route> health_routes(Services& services) {
   constexpr const char* kPlain = "text/plain";
   return {
-      documented({.summary = "The process answers", .answer = kPlain},
-                 route<Action::kReadHealth>(
-                     services.route, "GET", "/livez", Access::kPublic,
-                     [](const http::Exchange&, const auto&) { return livez(); })),
+      documented(
+          {.summary = "The process answers", .answer = kPlain},
+          route<Action::kReadHealth>(services.route, "GET", "/livez", Access::kPublic,
+                                     [](const http::Exchange&, const auto&) { return livez(); })),
       documented({.summary = "The server takes requests", .answer = kPlain},
                  route<Action::kReadHealth>(
                      services.route, "GET", "/readyz", Access::kPublic,
@@ -34,24 +34,24 @@ std::vector<Route> health_routes(Services& services) {
 std::vector<Route> model_routes(Services& services) {
   const std::string model_row = "/v1/models/{id}";
   return {
-      documented({.summary = "The models that the key may use"},
-                 route<Action::kListModels>(services.route, "GET", "/v1/models",
-                                            Access::kKeyOrPageToken,
-                                            [&services](const http::Exchange&, const auto& allowed) {
-                                              return openai::list_models(services, allowed);
-                                            })),
-      documented({.summary = "One model"},
-                 route<Action::kListModels, openai::ModelCall>(
-                     services.route, "GET", model_row, Access::kKeyOrPageToken, 0,
-                     [&services, model_row](http::Exchange& exchange, const govern::Principal&) {
-                       return openai::resolve_model(services, exchange, model_row);
-                     },
-                     [&services](const ExchangePtr& exchange,
-                                 Authorized<Action::kListModels> authorized,
-                                 const openai::ModelCall& call) {
-                       services.route.answer(exchange, std::move(authorized).take(),
-                                             openai::show_model(call));
-                     })),
+      documented(
+          {.summary = "The models that the key may use"},
+          route<Action::kListModels>(services.route, "GET", "/v1/models", Access::kKeyOrPageToken,
+                                     [&services](const http::Exchange&, const auto& allowed) {
+                                       return openai::list_models(services, allowed);
+                                     })),
+      documented(
+          {.summary = "One model"},
+          route<Action::kListModels, openai::ModelCall>(
+              services.route, "GET", model_row, Access::kKeyOrPageToken, 0,
+              [&services, model_row](http::Exchange& exchange, const govern::Principal&) {
+                return openai::resolve_model(services, exchange, model_row);
+              },
+              [&services](const ExchangePtr& exchange, Authorized<Action::kListModels> authorized,
+                          const openai::ModelCall& call) {
+                services.route.answer(exchange, std::move(authorized).take(),
+                                      openai::show_model(call));
+              })),
   };
 }
 
@@ -68,18 +68,17 @@ std::vector<Route> generation_routes(Services& services) {
                                  openai::ChatCall call) {
                        openai::run_chat(services, exchange, std::move(authorized), std::move(call));
                      })),
-      documented({.summary = "Continue text", .request = "CompletionRequest", .streams = true},
-                 route<Action::kComplete, openai::CompletionCall>(
-                     services.route, "POST", "/v1/completions", Access::kKey, services.body_limit,
-                     [&services](http::Exchange& exchange, const govern::Principal&) {
-                       return openai::resolve_completion(services, exchange);
-                     },
-                     [&services](const ExchangePtr& exchange,
-                                 Authorized<Action::kComplete> authorized,
-                                 openai::CompletionCall call) {
-                       openai::run_completion(services, exchange, std::move(authorized),
-                                              std::move(call));
-                     })),
+      documented(
+          {.summary = "Continue text", .request = "CompletionRequest", .streams = true},
+          route<Action::kComplete, openai::CompletionCall>(
+              services.route, "POST", "/v1/completions", Access::kKey, services.body_limit,
+              [&services](http::Exchange& exchange, const govern::Principal&) {
+                return openai::resolve_completion(services, exchange);
+              },
+              [&services](const ExchangePtr& exchange, Authorized<Action::kComplete> authorized,
+                          openai::CompletionCall call) {
+                openai::run_completion(services, exchange, std::move(authorized), std::move(call));
+              })),
   };
 }
 
@@ -106,36 +105,35 @@ Route text_route(Services& services, std::string path, RouteDoc doc, Resolve res
 }
 
 std::vector<Route> text_routes(Services& services) {
-  return {text_route(services, "/tokenize",
-                     {.summary = "Text or a conversation as tokens", .request = "TokenizeRequest"},
-                     resolve_tokenize, tokenize),
-          text_route(services, "/detokenize",
-                     {.summary = "Tokens as text", .request = "DetokenizeRequest"},
-                     resolve_detokenize, detokenize),
-          text_route(services, "/apply-template",
-                     {.summary = "A conversation as the model reads it",
-                      .request = "TemplateRequest"},
-                     resolve_template, apply_template)};
+  return {
+      text_route(services, "/tokenize",
+                 {.summary = "Text or a conversation as tokens", .request = "TokenizeRequest"},
+                 resolve_tokenize, tokenize),
+      text_route(services, "/detokenize",
+                 {.summary = "Tokens as text", .request = "DetokenizeRequest"}, resolve_detokenize,
+                 detokenize),
+      text_route(services, "/apply-template",
+                 {.summary = "A conversation as the model reads it", .request = "TemplateRequest"},
+                 resolve_template, apply_template)};
 }
 
 Route metrics_route(Services& services, const prometheus::Registry& registry) {
-  return documented(
-      {.summary = "Metrics in Prometheus's text format", .answer = "text/plain"},
-      route<Action::kReadMetrics>(
-          services.route, "GET", "/metrics", Access::kKey,
-          [&registry](const http::Exchange&, const auto&) { return metrics_text(registry); }));
+  return documented({.summary = "Metrics in Prometheus's text format", .answer = "text/plain"},
+                    route<Action::kReadMetrics>(services.route, "GET", "/metrics", Access::kKey,
+                                                [&registry](const http::Exchange&, const auto&) {
+                                                  return metrics_text(registry);
+                                                }));
 }
 
 Route openapi_route(Services& services, const std::shared_ptr<const std::string>& document) {
-  return documented({.summary = "This document"},
-                    route<Action::kReadApi>(services.route, "GET", "/openapi.json", Access::kPublic,
-                                            [document](const http::Exchange&, const auto&) {
-                                              return http::Response{
-                                                  .status = 200,
-                                                  .content_type = "application/json",
-                                                  .body = *document,
-                                                  .fields = {}};
-                                            }));
+  return documented(
+      {.summary = "This document"},
+      route<Action::kReadApi>(
+          services.route, "GET", "/openapi.json", Access::kPublic,
+          [document](const http::Exchange&, const auto&) {
+            return http::Response{
+                .status = 200, .content_type = "application/json", .body = *document, .fields = {}};
+          }));
 }
 
 }  // namespace

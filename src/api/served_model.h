@@ -34,9 +34,9 @@ struct Infill {
 
 // A model as clients see it. Immutable; everything in it may be used by any thread.
 struct ServedModel {
-  std::string id{};     // 1-128 characters of [A-Za-z0-9._:/-]
+  std::string id{};                    // 1-128 characters of [A-Za-z0-9._:/-]
   std::vector<std::string> aliases{};  // further names of it, of the same form
-  int64_t created = 0;  // Unix seconds
+  int64_t created = 0;                 // Unix seconds
   std::shared_ptr<const text::Tokenizer> tokenizer{};
   // Conversation -> prompt segments, by the model's chat template; empty: the model has none and
   // chat is refused.

@@ -19,7 +19,7 @@ struct TextCall {
   std::vector<Token> tokens;
   std::optional<openai::ChatRequest> chat;  // instead of the text
   bool add_bos = false;
-  bool parse_special = true;  // texts of control tokens become those tokens
+  bool parse_special = true;   // texts of control tokens become those tokens
   bool token_strings = false;  // vLLM: a list of them
   bool pieces = false;         // llama-server: objects of id and text
 };

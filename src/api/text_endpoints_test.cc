@@ -24,7 +24,8 @@ class TextTest : public testing::ServerFixture {
 
 TEST_F(TextTest, TokenizeKnowsTheFormsOfBothServers) {
   start();
-  const json vllm = answer("/tokenize", R"({"model":"octo","prompt":"ab","return_token_strs":true})");
+  const json vllm =
+      answer("/tokenize", R"({"model":"octo","prompt":"ab","return_token_strs":true})");
   EXPECT_EQ(vllm["count"], 2);
   EXPECT_EQ(vllm["max_model_len"], 1024);
   EXPECT_EQ(vllm["tokens"], json(tokens_of("ab")));
@@ -50,14 +51,14 @@ TEST_F(TextTest, DetokenizeGivesTheTextUnderBothNames) {
 
 TEST_F(TextTest, ApplyTemplateShowsThePrompt) {
   start();
-  EXPECT_EQ(answer("/apply-template",
-                   R"({"messages":[{"role":"user","content":"hi"}],)"
-                   R"("chat_template_kwargs":{"title":"T\n"}})")["prompt"],
+  EXPECT_EQ(answer("/apply-template", R"({"messages":[{"role":"user","content":"hi"}],)"
+                                      R"("chat_template_kwargs":{"title":"T\n"}})")["prompt"],
             "T\nuser:hi\nassistant:");
-  EXPECT_EQ(answer("/apply-template",
-                   R"({"messages":[{"role":"user","content":"hi"},)"
-                   R"({"role":"assistant","content":"we"}],"continue_final_message":true})")["prompt"],
-            "user:hi\nassistant:we");
+  EXPECT_EQ(
+      answer("/apply-template",
+             R"({"messages":[{"role":"user","content":"hi"},)"
+             R"({"role":"assistant","content":"we"}],"continue_final_message":true})")["prompt"],
+      "user:hi\nassistant:we");
 }
 
 TEST_F(TextTest, WhatIsWrongIsNamed) {
@@ -120,9 +121,9 @@ TEST_F(TextTest, TheOpenApiDocumentNamesEveryAddress) {
   const RawResponse response = ask(get("/openapi.json", ""));
   EXPECT_EQ(response.status, 200);
   const json paths = json::parse(response.body)["paths"];
-  for (const char* path :
-       {"/livez", "/readyz", "/health", "/metrics", "/openapi.json", "/v1/models", "/v1/models/{id}",
-        "/v1/chat/completions", "/v1/completions", "/tokenize", "/detokenize", "/apply-template"}) {
+  for (const char* path : {"/livez", "/readyz", "/health", "/metrics", "/openapi.json",
+                           "/v1/models", "/v1/models/{id}", "/v1/chat/completions",
+                           "/v1/completions", "/tokenize", "/detokenize", "/apply-template"}) {
     EXPECT_TRUE(paths.contains(path)) << path;
   }
   EXPECT_EQ(paths.size(), 12U);

@@ -94,8 +94,8 @@ Result<std::unique_ptr<model::Model>> load_weights(const std::filesystem::path& 
                            options);
 }
 
-Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded,
-                                               text::RenderInput input, const Clock& clock) {
+Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded, text::RenderInput input,
+                                               const Clock& clock) {
   if (loaded.chat_template == nullptr) return loaded.no_template;
   input.variables = loaded.template_variables;
   input.trust_assistant = loaded.trust_assistant;

@@ -40,8 +40,8 @@ Result<std::unique_ptr<model::Model>> load_weights(const std::filesystem::path& 
 
 // The conversation as the model's template writes it; variables and time are set here.
 // Without a template: `no_template`. Any thread.
-Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded,
-                                               text::RenderInput input, const Clock& clock);
+Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded, text::RenderInput input,
+                                               const Clock& clock);
 
 // Control tokens for filling in the middle of a text.
 struct InfillTokens {

@@ -31,10 +31,13 @@ void add_model_command(CLI::App& app, Action& action) {
   model->require_subcommand(1);
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command = model->add_subcommand("inspect", "Metadata and tensors of a GGUF file");
-  command->add_option("--model,model", options->model, "GGUF file")->required();
+  // Either way; required() would ask for both in the help.
+  CLI::Option* named = command->add_option("--model", options->model, "GGUF file");
+  command->add_option("FILE", options->model, "The same, without --model")->excludes(named);
   command->add_flag("--json", options->json, "One JSON object on standard output");
   command->callback([options, &action] {
     action = [options] {
+      if (options->model.empty()) return report_usage("give a model file: o3 model inspect FILE");
       const Result<void> done = inspect(*options);
       return done.ok() ? ExitCode::kOk : report(done.error());
     };

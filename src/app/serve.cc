@@ -150,10 +150,10 @@ bool listens_everywhere(const std::string& host) {
   return host == "0.0.0.0" || host == "::";
 }
 
-std::string address_of(const std::string& host, uint16_t port) {
+std::string address_of(const std::string& host, uint16_t port, bool tls) {
   std::string name = listens_everywhere(host) ? "127.0.0.1" : host;
   if (name.find(':') != std::string::npos) name = "[" + name + "]";
-  return "http://" + name + ":" + std::to_string(port);
+  return (tls ? "https://" : "http://") + name + ":" + std::to_string(port);
 }
 
 // Nobody could ever use a key that was not shown: the next start makes another one.
@@ -217,7 +217,8 @@ Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) 
             backend->description());
   log::info("not in this version: audit log, limits per tenant");
   const std::string& host = settings.text(rows::kHost);
-  StartReport start{.address = address_of(host, (*server)->port())};
+  StartReport start{
+      .address = address_of(host, (*server)->port(), !settings.text(rows::kTlsCert).empty())};
   start.everywhere = listens_everywhere(host);
   start.page = start.address + "/#token=" + page_token.text().reveal();
   const Result<void> shown = print(start, keys, output.json);

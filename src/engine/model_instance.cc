@@ -89,10 +89,10 @@ Result<std::unique_ptr<ModelInstance>> ModelInstance::create(
   }
   Parts parts{.model = std::move(model), .pool = nullptr, .executor = nullptr};
   O3_ASSIGN(parts.pool, make_pool(options, backend, *parts.model));
-  const ExecutorLimits limits{.max_step_rows = options.max_step_rows,
-                              .max_logit_rows = options.max_running +
-                                                SchedulerLimits{}.max_scored_rows,
-                              .compute = options.compute};
+  const ExecutorLimits limits{
+      .max_step_rows = options.max_step_rows,
+      .max_logit_rows = options.max_running + SchedulerLimits{}.max_scored_rows,
+      .compute = options.compute};
   O3_ASSIGN(parts.executor, ModelExecutor::create(limits, backend, *parts.model, *parts.pool));
   return std::unique_ptr<ModelInstance>(new ModelInstance(options, std::move(parts), clock));
 }
@@ -219,8 +219,8 @@ Result<Token> ModelInstance::next_token(Sequence& sequence, std::span<float> log
   const bool too_early = std::ssize(sequence.sampled) < params.min_tokens;
   // A constraint ends its text by itself, and may have nothing but a stop token left.
   if (too_early && sequence.constraint == nullptr) forbid(logits, work.stop_tokens);
-  auto token = sampler_.sample(logits, params, sequence.mask,
-                               static_cast<uint32_t>(sequence.length()));
+  auto token =
+      sampler_.sample(logits, params, sequence.mask, static_cast<uint32_t>(sequence.length()));
   if (token.ok() || (params.bad_words.empty() && !too_early)) return token;
   return invalid("bad_words and min_tokens leave no token that could come next", "bad_words");
 }

@@ -39,8 +39,8 @@ struct SamplingParams {
   float frequency_penalty = 0.0F;   // [-2, 2], the same, times how often they came
   uint64_t seed = 0;  // randomness = f(seed, choice, position in the sequence), no more
   uint32_t choice = 0;
-  int32_t min_tokens = 0;        // >= 0: no stop token is sampled before
-  std::vector<TokenBias> bias{};  // at most 1024
+  int32_t min_tokens = 0;                       // >= 0: no stop token is sampled before
+  std::vector<TokenBias> bias{};                // at most 1024
   std::vector<std::vector<Token>> bad_words{};  // never sampled; at most 256, of 1 to 64 tokens
 };
 
@@ -73,9 +73,9 @@ struct Request {
 // The one end of a request.
 struct Finish {
   Outcome outcome = Outcome::kStop;
-  std::optional<Error> error;     // with kError, kDeadline
-  int32_t prompt_tokens = 0;      // computed; fewer than the prompt's when cut short
-  int32_t completion_tokens = 0;  // sampled tokens, a stop token included
+  std::optional<Error> error;         // with kError, kDeadline
+  int32_t prompt_tokens = 0;          // computed; fewer than the prompt's when cut short
+  int32_t completion_tokens = 0;      // sampled tokens, a stop token included
   std::optional<Token> stop_token{};  // with kStop: the stop token that ended it
 };
 
@@ -87,7 +87,7 @@ struct RankedToken {
 // Natural logarithms, of the model's own distribution (before all that SamplingParams does).
 struct TokenLogprobs {
   float logprob = 0.0F;
-  int32_t rank = 1;              // 1: the likeliest
+  int32_t rank = 1;                // 1: the likeliest
   std::vector<RankedToken> top{};  // likeliest first
 };
 
@@ -95,8 +95,8 @@ struct TokenLogprobs {
 struct Delta {
   RequestId id;
   std::vector<Token> tokens;
-  std::optional<Finish> finish;  // set exactly once, in the last delta of the request
-  std::vector<TokenLogprobs> logprobs{};         // of each of `tokens`, if asked for
+  std::optional<Finish> finish;           // set exactly once, in the last delta of the request
+  std::vector<TokenLogprobs> logprobs{};  // of each of `tokens`, if asked for
   std::vector<TokenLogprobs> prompt_logprobs{};  // of the prompt's next tokens, in order
 };
 

@@ -19,8 +19,9 @@ Result<void> check_tokens(const std::vector<Token>& tokens, int32_t vocabulary, 
   const auto outside =
       std::find_if(tokens.begin(), tokens.end(), [&](Token t) { return t < 0 || t >= vocabulary; });
   if (outside == tokens.end()) return {};
-  return invalid("token id " + std::to_string(*outside) + " is outside the vocabulary (0 to " +
-                     std::to_string(vocabulary - 1) + ")",
+  return invalid(std::string(param) + " has the token id " + std::to_string(*outside) +
+                     ", which is outside the vocabulary (0 to " + std::to_string(vocabulary - 1) +
+                     ")",
                  param);
 }
 

@@ -53,11 +53,20 @@ TEST(RequestInvariant, EverythingIsCheckedOnceAtSubmit) {
       {"presence_penalty", [](Ask& a) { a.sampling.presence_penalty = -2.1F; }},
       {"frequency_penalty", [](Ask& a) { a.sampling.frequency_penalty = kNan; }},
       {"min_tokens", [](Ask& a) { a.sampling.min_tokens = -1; }},
-      {"logit_bias", [](Ask& a) { a.sampling.bias = {{100, 1.0F}}; }},
-      {"logit_bias", [](Ask& a) { a.sampling.bias = {{1, 101.0F}}; }},
+      {"logit_bias",
+       [](Ask& a) {
+         a.sampling.bias = {{100, 1.0F}};
+       }},
+      {"logit_bias",
+       [](Ask& a) {
+         a.sampling.bias = {{1, 101.0F}};
+       }},
       {"logit_bias", [](Ask& a) { a.sampling.bias.resize(1025); }},
       {"bad_words", [](Ask& a) { a.sampling.bad_words = {{}}; }},
-      {"bad_words", [](Ask& a) { a.sampling.bad_words = {{1, -1}}; }},
+      {"bad_words",
+       [](Ask& a) {
+         a.sampling.bad_words = {{1, -1}};
+       }},
       {"bad_words", [](Ask& a) { a.sampling.bad_words.resize(257, {1}); }},
       {"bad_words", [](Ask& a) { a.sampling.bad_words = {std::vector<Token>(65, 1)}; }},
       {"logprobs", [](Ask& a) { a.logprobs = 21; }},

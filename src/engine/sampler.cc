@@ -59,16 +59,20 @@ Token Sampler::draw(double u) const {
     const auto kept = truncation_.kept();
     for (const Candidate& token : kept) total += token.value;
     double target = u * total;
-    return kept[pick(kept.size(), [&](size_t i) { return kept[i].value; }, target)].index;
+    return kept[pick(
+                    kept.size(), [&](size_t i) { return kept[i].value; }, target)]
+        .index;
   }
   const auto sums = truncation_.block_sums();
   for (const float sum : sums) total += sum;
   double target = u * total;
-  const size_t block = pick(sums.size(), [&](size_t b) { return sums[b]; }, target);
+  const size_t block = pick(
+      sums.size(), [&](size_t b) { return sums[b]; }, target);
   const size_t begin = block * Truncation::kBlock;
   const auto weights = truncation_.weights().subspan(begin);
   const size_t count = std::min(Truncation::kBlock, weights.size());
-  return static_cast<Token>(begin + pick(count, [&](size_t i) { return weights[i]; }, target));
+  return static_cast<Token>(begin + pick(
+                                        count, [&](size_t i) { return weights[i]; }, target));
 }
 
 }  // namespace o3::engine

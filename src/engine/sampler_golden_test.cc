@@ -251,7 +251,8 @@ TEST_F(SamplerGolden, Mask) {
   Sampler sampler(kVocabulary);
   expect_edit("mask", [&](uint64_t id, std::span<float> logits) {
     std::vector<uint32_t> mask((kVocabulary + 31) / 32);
-    for (const uint64_t x : draws(3, id, 30)) mask[x % kVocabulary / 32] |= 1U << x % kVocabulary % 32;
+    for (const uint64_t x : draws(3, id, 30))
+      mask[x % kVocabulary / 32] |= 1U << x % kVocabulary % 32;
     ASSERT_TRUE(sampler.sample(logits, SamplingParams{}, mask, 0).ok());
   });
 }

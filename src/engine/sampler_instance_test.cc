@@ -86,8 +86,8 @@ TEST_F(SamplingInstance, PromptLogprobsComeForEveryTokenButTheFirst) {
 TEST_F(SamplingInstance, NoStopTokenComesBeforeMinTokens) {
   const std::vector<Token> greedy = model_->continuation({1, 2, 3}, 1);
   SamplingParams sampling{.temperature = 0.0F};
-  EXPECT_TRUE(answer({.max_new_tokens = 9, .stop_tokens = greedy, .sampling = sampling})
-                  .tokens.empty());
+  EXPECT_TRUE(
+      answer({.max_new_tokens = 9, .stop_tokens = greedy, .sampling = sampling}).tokens.empty());
   sampling.min_tokens = 5;
   const auto got = answer({.max_new_tokens = 9, .stop_tokens = greedy, .sampling = sampling});
   EXPECT_GE(got.tokens.size(), 5U);
@@ -139,7 +139,8 @@ TEST_F(SamplingInstance, EveryKindOfSamplingGivesTheSameTokensInAnyBatch) {
     ask.prompt.assign(5 + i * 7 % 60, static_cast<Token>(i));
     ask.max_new_tokens = static_cast<int32_t>(70 + i % 60);
     ask.stop_tokens = {60};
-    ask.sampling = {.temperature = i % 5 == 0 ? 0.0F : 1.5F, .seed = i / 2,
+    ask.sampling = {.temperature = i % 5 == 0 ? 0.0F : 1.5F,
+                    .seed = i / 2,
                     .choice = static_cast<uint32_t>(i % 2)};
     if (i % 2 == 0) ask.sampling.top_k = 40;
     if (i % 3 == 0) ask.sampling.top_p = 0.9F;

@@ -55,8 +55,8 @@ struct Sequence {
   int32_t computed = 0;                   // the most `filled` ever was; what is below is recomputed
   int32_t inflight = 0;                   // committed steps that have not come back
 
-  std::vector<Token> sampled;      // a stop token included
-  std::vector<Token> undelivered;  // of those, what the sink is to get after this step
+  std::vector<Token> sampled;                  // a stop token included
+  std::vector<Token> undelivered;              // of those, what the sink is to get after this step
   std::vector<TokenLogprobs> logprobs;         // of undelivered, if asked for
   std::vector<TokenLogprobs> prompt_logprobs;  // what the sink is to get after this step
   int32_t prompt_scored = 0;                   // prompt logprobs taken so far

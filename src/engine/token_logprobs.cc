@@ -68,8 +68,9 @@ std::vector<RankedToken> LogprobReader::likeliest(size_t count) const {
   for (size_t i = 0; i < row_.size(); ++i) {
     const float logit = row_[i];
     if (!(logit > bar)) continue;
-    const auto place = std::upper_bound(best.begin(), best.end(), logit,
-                                        [](float x, const RankedToken& r) { return x > r.logprob; });
+    const auto place =
+        std::upper_bound(best.begin(), best.end(), logit,
+                         [](float x, const RankedToken& r) { return x > r.logprob; });
     best.insert(place, {static_cast<Token>(i), logit});
     if (best.size() > count) best.pop_back();
     if (best.size() == count) bar = best.back().logprob;

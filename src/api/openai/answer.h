@@ -45,8 +45,8 @@ struct AnswerHeading {
   std::string id;       // "chatcmpl-...", "cmpl-..."
   int64_t created = 0;  // Unix seconds
   std::string model;
-  std::string fingerprint;        // system_fingerprint; empty: left out
-  std::string warning;            // X-O3-Warning; empty: left out
+  std::string fingerprint;  // system_fingerprint; empty: left out
+  std::string warning;      // X-O3-Warning; empty: left out
   size_t choices = 1;
   bool include_usage = false;     // streams: a last chunk with the usage
   bool continuous_usage = false;  // and in every one before

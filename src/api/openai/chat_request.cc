@@ -112,7 +112,8 @@ Result<std::string> MessageParser::part(const Json& value, const std::string& pa
                        path + ".type");
   }
   for (const auto& [name, ignored] : value.items()) {
-    if (name != "type" && name != "text") O3_TRY(note_unknown(below(path, name), limits_.strict, out_));
+    if (name != "type" && name != "text")
+      O3_TRY(note_unknown(below(path, name), limits_.strict, out_));
   }
   const Json* text = member(value, "text");
   if (text == nullptr) return invalid(path + ".text is missing.", path + ".text");

@@ -14,10 +14,11 @@
 namespace o3::api::openai {
 
 struct ChatRequest : GenerationOptions {
-  Conversation conversation;  // at least one message
+  Conversation conversation;    // at least one message
   bool continue_final = false;  // the answer goes on where the last message ends
   bool echo = false;            // the answer begins with the last message's text
-  bool add_special_tokens = false;  // a BOS even where the template wrote none; with_bos() otherwise
+  bool add_special_tokens =
+      false;  // a BOS even where the template wrote none; with_bos() otherwise
 };
 
 // kInvalid and kUnsupported name the field (`param`) and what would be accepted.

@@ -65,8 +65,9 @@ TEST(ChatRequest, ReadsEveryHonouredField) {
 }
 
 TEST(ChatRequest, NullMeansNotSet) {
-  accepted(body(R"("temperature":null,"stop":null,"tools":null,"response_format":null,"seed":null,)"
-                R"("stream":null,"stream_options":null,"logprobs":null,"n":null,"logit_bias":null)"));
+  accepted(
+      body(R"("temperature":null,"stop":null,"tools":null,"response_format":null,"seed":null,)"
+           R"("stream":null,"stream_options":null,"logprobs":null,"n":null,"logit_bias":null)"));
 }
 
 TEST(ChatRequest, ContentIsTextOrTextParts) {
@@ -88,8 +89,9 @@ TEST(ChatRequest, ContentIsTextOrTextParts) {
 }
 
 TEST(ChatRequest, MessagesAreChecked) {
-  EXPECT_EQ(accepted(messages(R"([{"role":"developer","content":"x"}])")).conversation.messages[0].role,
-            "system");
+  EXPECT_EQ(
+      accepted(messages(R"([{"role":"developer","content":"x"}])")).conversation.messages[0].role,
+      "system");
   // As the official client sends an answer back.
   accepted(messages(R"([{"role":"assistant","content":"x","refusal":null,"annotations":[],)"
                     R"("audio":null,"function_call":null,"tool_calls":null}])"));
@@ -220,12 +222,12 @@ TEST(ChatRequest, KnownButUnsupportedFieldsAreRefusedByNameUnlessTheyAskForNothi
 }
 
 TEST(ChatRequest, EverySamplingFieldArrives) {
-  const ChatRequest request = accepted(body(
-      R"("min_p":0.25,"typical_p":0.5,"repetition_penalty":1.5,"presence_penalty":-1,)"
-      R"("frequency_penalty":0.5,"min_tokens":3,"n":4,"logprobs":true,"top_logprobs":5,)"
-      R"("prompt_logprobs":2,"logit_bias":{"7":-100,"12":1.5},"stop_token_ids":[5,6],)"
-      R"("bad_words":["x"],"include_stop_str_in_output":true,"skip_special_tokens":false,)"
-      R"("echo":true,"chat_template_kwargs":{"title":"T"},"add_generation_prompt":false)"));
+  const ChatRequest request = accepted(
+      body(R"("min_p":0.25,"typical_p":0.5,"repetition_penalty":1.5,"presence_penalty":-1,)"
+           R"("frequency_penalty":0.5,"min_tokens":3,"n":4,"logprobs":true,"top_logprobs":5,)"
+           R"("prompt_logprobs":2,"logit_bias":{"7":-100,"12":1.5},"stop_token_ids":[5,6],)"
+           R"("bad_words":["x"],"include_stop_str_in_output":true,"skip_special_tokens":false,)"
+           R"("echo":true,"chat_template_kwargs":{"title":"T"},"add_generation_prompt":false)"));
   EXPECT_EQ(request.sampling.min_p, 0.25F);
   EXPECT_EQ(request.sampling.typical_p, 0.5F);
   EXPECT_EQ(request.sampling.repetition_penalty, 1.5F);
@@ -247,12 +249,13 @@ TEST(ChatRequest, EverySamplingFieldArrives) {
   EXPECT_EQ(accepted(body(R"("repeat_penalty":1.25)")).sampling.repetition_penalty, 1.25F);
   EXPECT_FALSE(accepted(body(R"("logprobs":false,"top_logprobs":0)")).logprobs);
   EXPECT_EQ(accepted(body(R"("logprobs":true)")).logprobs, 0);
-  EXPECT_FALSE(accepted(body(R"("continue_final_message":true)")).conversation.add_generation_prompt);
+  EXPECT_FALSE(
+      accepted(body(R"("continue_final_message":true)")).conversation.add_generation_prompt);
 }
 
 TEST(ChatRequest, JsonObjectGoesWithStopAndIgnoreEos) {
-  const ChatRequest request = accepted(
-      body(R"("ignore_eos":true,"stop":"}","response_format":{"type":"json_object"})"));
+  const ChatRequest request =
+      accepted(body(R"("ignore_eos":true,"stop":"}","response_format":{"type":"json_object"})"));
   EXPECT_TRUE(request.ignore_eos);
   EXPECT_EQ(request.format, AnswerFormat::kJsonObject);
 }
@@ -365,7 +368,8 @@ TEST(ChatPrompt, UpToEightContextsAreCountedExactly) {
                           .render = testing::render_plain,
                           .context = 30};
   ChatRequest request;
-  request.conversation.messages = {{"user", std::string(200, 'x')}};  // and 16 tokens of the template
+  request.conversation.messages = {
+      {"user", std::string(200, 'x')}};  // and 16 tokens of the template
   const std::string message = build_prompt(model, request).error().message;
   EXPECT_TRUE(message.starts_with("The prompt has 216 tokens; the context of octo holds 30"))
       << message;

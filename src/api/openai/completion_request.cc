@@ -73,14 +73,15 @@ Result<CompletionRequest> parse_completion_request(std::string_view body,
     return invalid("max_tokens must be 1 or more; 0 is for the prompt alone, with echo: true.",
                    "max_tokens");
   }
-  if (!request.max_tokens) request.max_tokens = std::max(kDefaultTokens, request.sampling.min_tokens);
+  if (!request.max_tokens)
+    request.max_tokens = std::max(kDefaultTokens, request.sampling.min_tokens);
   if (request.echo && request.suffix) {
     return unsupported("echo cannot go with suffix.", "echo");
   }
   if (request.prompts.size() * static_cast<size_t>(request.best_of) > limits.prompts) {
-    return invalid("prompts times n (or best_of) may be at most " +
-                       std::to_string(limits.prompts) + ".",
-                   request.best_of > request.n ? "best_of" : "n");
+    return invalid(
+        "prompts times n (or best_of) may be at most " + std::to_string(limits.prompts) + ".",
+        request.best_of > request.n ? "best_of" : "n");
   }
   return request;
 }

@@ -17,7 +17,7 @@ using PromptText = std::variant<std::string, std::vector<Token>>;
 struct CompletionRequest : GenerationOptions {
   std::vector<PromptText> prompts;  // at least one
   std::optional<std::string> suffix;
-  bool echo = false;  // the answer begins with the prompt
+  bool echo = false;               // the answer begins with the prompt
   bool add_special_tokens = true;  // BOS where the tokenizer adds one
 };
 

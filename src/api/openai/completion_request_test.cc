@@ -41,8 +41,8 @@ TEST(CompletionRequest, ThePromptHasFourForms) {
 }
 
 TEST(CompletionRequest, ItsOwnFieldsAreChecked) {
-  const auto request = accepted(
-      body(R"("x")", R"(,"echo":true,"n":2,"best_of":3,"logprobs":4,"max_tokens":0)"));
+  const auto request =
+      accepted(body(R"("x")", R"(,"echo":true,"n":2,"best_of":3,"logprobs":4,"max_tokens":0)"));
   EXPECT_TRUE(request.echo);
   EXPECT_EQ(request.best_of, 3);
   EXPECT_EQ(request.logprobs, 4);

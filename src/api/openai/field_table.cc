@@ -27,7 +27,12 @@ struct Row {
 
 constexpr std::string_view kFlag = R"({"type":"boolean"})";
 constexpr std::string_view kString = R"({"type":"string"})";
-constexpr std::string_view kShare = R"({"type":"number","exclusiveMinimum":0,"maximum":1})";
+constexpr std::string_view kTexts = R"({"type":"object","additionalProperties":{"type":"string"}})";
+constexpr std::string_view kArguments =
+    R"({"type":"object","additionalProperties":)"
+    R"({"oneOf":[{"type":"boolean"},{"type":"number"},{"type":"string"}]}})";
+constexpr std::string_view kShare =
+    R"({"type":"number","minimum":0,"exclusiveMinimum":true,"maximum":1})";
 constexpr std::string_view kPenalty = R"({"type":"number","minimum":-2,"maximum":2})";
 constexpr std::string_view kFactor = R"({"type":"number","minimum":0.01,"maximum":100})";
 constexpr std::string_view kCount = R"({"type":"integer","minimum":1,"maximum":2147483647})";
@@ -37,8 +42,8 @@ constexpr std::string_view kTop = R"({"type":"integer","minimum":0,"maximum":20}
 constexpr Row honoured(std::string_view name, uint8_t endpoints, std::string_view schema) {
   return {name, endpoints, Treatment::kHonoured, schema};
 }
-constexpr Row ignored(std::string_view name) {
-  return {name, kBoth, Treatment::kIgnored};
+constexpr Row ignored(std::string_view name, std::string_view schema) {
+  return {name, kBoth, Treatment::kIgnored, schema};
 }
 constexpr Row refused(std::string_view name, Harmless harmless = Harmless::kNone) {
   return {name, kBoth, Treatment::kUnsupported, "{}", harmless};
@@ -77,8 +82,9 @@ constexpr std::array kRows{
     honoured("top_logprobs", kChat, kTop),
     honoured("prompt_logprobs", kBoth, kTop),
     honoured("seed", kBoth, R"({"type":"integer"})"),
-    honoured("stop", kBoth, R"({"oneOf":[{"type":"string"},{"type":"array","maxItems":4,)"
-                            R"("items":{"type":"string"}}]})"),
+    honoured("stop", kBoth,
+             R"({"oneOf":[{"type":"string"},{"type":"array","maxItems":4,)"
+             R"("items":{"type":"string"}}]})"),
     honoured("stop_token_ids", kBoth,
              R"({"type":"array","maxItems":128,"items":{"type":"integer","minimum":0}})"),
     honoured("bad_words", kBoth, R"({"type":"array","maxItems":64,"items":{"type":"string"}})"),
@@ -91,16 +97,16 @@ constexpr std::array kRows{
     honoured("add_special_tokens", kBoth, kFlag),
     honoured("add_generation_prompt", kChat, kFlag),
     honoured("continue_final_message", kChat, kFlag),
-    honoured("chat_template_kwargs", kChat, R"({"type":"object"})"),
+    honoured("chat_template_kwargs", kChat, kArguments),
 
-    ignored("user"),
-    ignored("metadata"),
-    ignored("service_tier"),
-    ignored("safety_identifier"),
-    ignored("prompt_cache_key"),
-    ignored("request_id"),
-    ignored("cache_prompt"),
-    ignored("spaces_between_special_tokens"),
+    ignored("user", kString),
+    ignored("metadata", kTexts),
+    ignored("service_tier", kString),
+    ignored("safety_identifier", kString),
+    ignored("prompt_cache_key", kString),
+    ignored("request_id", kString),
+    ignored("cache_prompt", kFlag),
+    ignored("spaces_between_special_tokens", kFlag),
 
     refused("store", Harmless::kFalse),
     refused("tools"),

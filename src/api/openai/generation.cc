@@ -30,8 +30,8 @@ Generation::Generation(Services& services, Parts parts)
 }
 
 Generation::Choice& Generation::choice_of(RequestId id) {
-  const auto found = std::ranges::find(parts_.requests, id,
-                                       [](const auto& request) { return request->id; });
+  const auto found =
+      std::ranges::find(parts_.requests, id, [](const auto& request) { return request->id; });
   return choices_[static_cast<size_t>(found - parts_.requests.begin())];
 }
 

@@ -22,10 +22,10 @@ class Generation final : public DeltaReceiver, public std::enable_shared_from_th
     std::shared_ptr<http::Exchange> exchange;
     std::shared_ptr<const ServedModel> model;
     std::vector<std::shared_ptr<const engine::Request>> requests;  // one for each choice
-    std::vector<std::string> echoes;     // of each choice: what its text begins with
-    std::vector<Token> named_stops;      // stop tokens that the client named: stop_reason tells them
-    int32_t prompt_tokens = 0;           // of all prompts
-    bool prompt_only = false;            // no text is asked for
+    std::vector<std::string> echoes;  // of each choice: what its text begins with
+    std::vector<Token> named_stops;   // stop tokens that the client named: stop_reason tells them
+    int32_t prompt_tokens = 0;        // of all prompts
+    bool prompt_only = false;         // no text is asked for
     std::unique_ptr<Answer> answer;
     OutputChain::Options output;
     Permit permit;

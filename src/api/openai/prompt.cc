@@ -151,8 +151,8 @@ Result<Prompt> build_prompt(const ServedModel& model, const CompletionRequest& r
   }
   O3_ASSIGN(prompt.max_new_tokens, room_for(model, request, prompt.tokens.size(), "prompt"));
   if (!request.echo) return prompt;
-  prompt.echo = is_text ? std::get<std::string>(text)
-                        : text::decode(*model.tokenizer, prompt.tokens, true);
+  prompt.echo =
+      is_text ? std::get<std::string>(text) : text::decode(*model.tokenizer, prompt.tokens, true);
   return prompt;
 }
 

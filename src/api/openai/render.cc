@@ -154,7 +154,8 @@ std::string LogprobsRenderer::render(std::span<const ScoredToken> tokens,
   };
   if (echoed != nullptr) {
     for (size_t i = 0; i < echoed->tokens.size(); ++i) {
-      add(echoed->tokens[i], i == 0 || i > echoed->scores.size() ? nullptr : &echoed->scores[i - 1]);
+      add(echoed->tokens[i],
+          i == 0 || i > echoed->scores.size() ? nullptr : &echoed->scores[i - 1]);
     }
   }
   for (const ScoredToken& one : tokens) add(one.token, &one.scores);

@@ -52,9 +52,8 @@ class StreamAnswer final : public Answer {
 
   bool end_choice(size_t choice, const ChoiceEnd& end, const Usage& so_far) override {
     frames_.clear();
-    append_choice(choice,
-                  chat() ? R"("delta":{},"logprobs":null)" : R"("text":"","logprobs":null)", &end,
-                  so_far);
+    append_choice(choice, chat() ? R"("delta":{},"logprobs":null)" : R"("text":"","logprobs":null)",
+                  &end, so_far);
     return send();
   }
 

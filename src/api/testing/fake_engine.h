@@ -22,7 +22,7 @@ struct Script {
   bool endless = false;                     // the last step repeats until cancelled
   std::chrono::microseconds pause{0};       // between steps
   Outcome outcome = Outcome::kStop;
-  std::optional<Error> error{};    // of the finish
+  std::optional<Error> error{};  // of the finish
   std::optional<Token> stop_token{};
   std::optional<Error> refusal{};  // of submit()
 };

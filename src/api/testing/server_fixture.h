@@ -53,16 +53,17 @@ class ServerFixture : public ::testing::Test {
     };
     ServedModels served;
     for (const char* id : {"octo", "other"}) {
-      served.push_back(std::make_shared<ServedModel>(ServedModel{.id = id,
-                                                                 .aliases = {id + std::string("-latest")},
-                                                                 .created = 1700000000,
-                                                                 .tokenizer = tokenizer,
-                                                                 .render = render_plain,
-                                                                 .instance = {},
-                                                                 .revision = 7,
-                                                                 .context = 1024,
-                                                                 .stop_tokens = {kEos},
-                                                                 .json_object = factory_of(id)}));
+      served.push_back(
+          std::make_shared<ServedModel>(ServedModel{.id = id,
+                                                    .aliases = {id + std::string("-latest")},
+                                                    .created = 1700000000,
+                                                    .tokenizer = tokenizer,
+                                                    .render = render_plain,
+                                                    .instance = {},
+                                                    .revision = 7,
+                                                    .context = 1024,
+                                                    .stop_tokens = {kEos},
+                                                    .json_object = factory_of(id)}));
     }
     return served;
   }
