@@ -42,7 +42,7 @@ def test_no_undocumented_status_and_no_server_error(server, tmp_path):
     done = subprocess.run(
         [program, "--no-color", "run", document(server, tmp_path), "--url", server.url,
          "--checks", "not_a_server_error,status_code_conformance,content_type_conformance",
-         "--header", f"Authorization: Bearer {server.key}", "--max-examples", "40", "--seed", "1",
+         "--header", f"Authorization: Bearer {server.key}", "--max-examples", "20", "--seed", "1",
          "--request-timeout", "60", "--workers", "1", "--generation-database", "none",
          "--suppress-health-check", "all", "--warnings", "off"],
         capture_output=True, text=True, timeout=900, cwd=tmp_path)

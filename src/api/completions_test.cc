@@ -231,6 +231,16 @@ TEST_F(CompletionsTest, WhatTheEngineGetsIsWhatWasAsked) {
   EXPECT_FALSE(work.logprobs || work.prompt_logprobs);
 }
 
+TEST_F(CompletionsTest, LogprobsThatNoOneCanHoldAreRefused) {
+  const std::string many = R"(,"max_tokens":1000,"logprobs":20,"n":60)";
+  EXPECT_EQ(complete(R"("ab")", many, 400)["error"]["param"], "logprobs");
+  EXPECT_EQ(complete(R"("ab")", R"(,"max_tokens":700,"logprobs":20,"n":60)")["choices"].size(),
+            60U);
+  EXPECT_FALSE(
+      events(post_to("/v1/completions", body(R"("ab")", many + R"(,"stream":true)"))).empty());
+  EXPECT_EQ(ask(post(chat(R"(,"logprobs":true,"top_logprobs":20,"n":64)"))).status, 400);
+}
+
 // When one choice fails, all end, with one outcome; what the engine still runs is cancelled.
 TEST_F(CompletionsTest, AFailingChoiceFailsTheAnswerOnce) {
   engine_.play([](const engine::Generate& work) {

@@ -119,6 +119,27 @@ std::unique_ptr<Answer> answer_of(Services& services,
                              static_cast<size_t>(call.options.n));
 }
 
+// An answer that is sent as a whole is held until its end: log probabilities are many times larger
+// than the text.
+Result<void> check_entries(const GenerateCall& call) {
+  constexpr int64_t kMostEntries = 1'000'000;
+  const GenerationOptions& options = call.options;
+  if (options.stream) return {};
+  int64_t entries = 0;
+  for (const Prompt& prompt : call.prompts) {
+    if (options.logprobs) entries += int64_t{prompt.max_new_tokens} * (1 + *options.logprobs);
+    if (options.prompt_logprobs) {
+      entries += std::ssize(prompt.tokens) * (1 + *options.prompt_logprobs);
+    }
+  }
+  entries *= static_cast<int64_t>(candidates(call));
+  if (entries <= kMostEntries) return {};
+  return invalid("The log probabilities of " + std::to_string(entries) +
+                     " tokens are asked for; one answer holds " + std::to_string(kMostEntries) +
+                     ". Lower max_tokens, n or the number of alternatives, or stream.",
+                 "logprobs");
+}
+
 // Every choice is admitted with its own prompt.
 Result<void> reserve(const Permit& permit, const GenerateCall& call) {
   int64_t prompt_tokens = 0;
@@ -139,6 +160,9 @@ void generate(Services& services, const std::shared_ptr<http::Exchange>& exchang
     return services.route.refuse(
         *exchange, unsupported("The model " + call.model->id + " cannot be held to JSON here.",
                                "response_format"));
+  }
+  if (auto checked = check_entries(call); !checked.ok()) {
+    return services.route.refuse(*exchange, checked.error());
   }
   auto reserved = reserve(permit, call);
   if (!reserved.ok()) return services.route.refuse(*exchange, reserved.error());
