@@ -76,8 +76,8 @@ std::vector<Route> generation_routes(Services& services) {
                 return openai::resolve_completion(services, exchange);
               },
               [&services](const ExchangePtr& exchange, Authorized<Action::kComplete> authorized,
-                          openai::CompletionCall call) {
-                openai::run_completion(services, exchange, std::move(authorized), std::move(call));
+                          const openai::CompletionCall& call) {
+                openai::run_completion(services, exchange, std::move(authorized), call);
               })),
   };
 }

@@ -26,7 +26,7 @@ void run_chat(Services& services, const std::shared_ptr<http::Exchange>& exchang
                     .options = std::move(call.request),
                     .prompts = {}};
   made.prompts.push_back(*std::move(prompt));
-  generate(services, exchange, std::move(authorized).take(), std::move(made));
+  generate(services, exchange, std::move(authorized).take(), made);
 }
 
 }  // namespace o3::api::openai

@@ -18,7 +18,7 @@ Result<Resolved<CompletionCall>> resolve_completion(Services& services, http::Ex
 }
 
 void run_completion(Services& services, const std::shared_ptr<http::Exchange>& exchange,
-                    Authorized<govern::Action::kComplete> authorized, CompletionCall call) {
+                    Authorized<govern::Action::kComplete> authorized, const CompletionCall& call) {
   GenerateCall made{.dialect = Dialect::kCompletions,
                     .model = call.model,
                     .options = call.request,
@@ -28,7 +28,7 @@ void run_completion(Services& services, const std::shared_ptr<http::Exchange>& e
     if (!prompt.ok()) return services.route.refuse(*exchange, prompt.error());
     made.prompts.push_back(*std::move(prompt));
   }
-  generate(services, exchange, std::move(authorized).take(), std::move(made));
+  generate(services, exchange, std::move(authorized).take(), made);
 }
 
 }  // namespace o3::api::openai

@@ -154,7 +154,7 @@ Result<void> reserve(const Permit& permit, const GenerateCall& call) {
 }  // namespace
 
 void generate(Services& services, const std::shared_ptr<http::Exchange>& exchange, Permit permit,
-              GenerateCall call) {
+              const GenerateCall& call) {
   const GenerationOptions& options = call.options;
   if (options.format == AnswerFormat::kJsonObject && !call.model->json_object) {
     return services.route.refuse(
@@ -167,9 +167,10 @@ void generate(Services& services, const std::shared_ptr<http::Exchange>& exchang
   auto reserved = reserve(permit, call);
   if (!reserved.ok()) return services.route.refuse(*exchange, reserved.error());
 
+  auto requests = engine_requests(services, permit, call);
   Generation::Parts parts{.exchange = exchange,
                           .model = call.model,
-                          .requests = engine_requests(services, permit, call),
+                          .requests = std::move(requests),
                           .echoes = {},
                           .named_stops = options.stop_token_ids,
                           .prompt_only = options.max_tokens == 0,
@@ -179,7 +180,7 @@ void generate(Services& services, const std::shared_ptr<http::Exchange>& exchang
                                      .show_control = !options.skip_special_tokens,
                                      .min_tokens = options.sampling.min_tokens},
                           .permit = std::move(permit)};
-  for (Prompt& prompt : call.prompts) {
+  for (const Prompt& prompt : call.prompts) {
     parts.prompt_tokens += static_cast<int32_t>(prompt.tokens.size());
     parts.echoes.insert(parts.echoes.end(), candidates(call), prompt.echo);
   }

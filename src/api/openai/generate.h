@@ -22,6 +22,6 @@ struct GenerateCall {
 
 // Answers the exchange, now or when the engine is done. On a worker thread.
 void generate(Services& services, const std::shared_ptr<http::Exchange>& exchange, Permit permit,
-              GenerateCall call);
+              const GenerateCall& call);
 
 }  // namespace o3::api::openai

@@ -26,7 +26,7 @@ struct CompletionCall {
 };
 Result<Resolved<CompletionCall>> resolve_completion(Services& services, http::Exchange& exchange);
 void run_completion(Services& services, const std::shared_ptr<http::Exchange>& exchange,
-                    Authorized<govern::Action::kComplete> authorized, CompletionCall call);
+                    Authorized<govern::Action::kComplete> authorized, const CompletionCall& call);
 
 // GET /v1/models: those that the caller may use, aliases too.
 http::Response list_models(const Services& services,
