@@ -14,15 +14,18 @@ namespace {
 using o3::api::openai::ChatRequest;
 
 void check_bounds(const ChatRequest& request) {
-  O3_CHECK(!request.messages.empty(), "at least one message");
-  for (const auto& message : request.messages) {
+  O3_CHECK(!request.conversation.messages.empty(), "at least one message");
+  for (const auto& message : request.conversation.messages) {
     O3_CHECK(message.role == "system" || message.role == "user" || message.role == "assistant",
              "a known role");
   }
-  O3_CHECK(request.temperature >= 0 && request.temperature <= 2, "temperature");
-  O3_CHECK(request.top_p > 0 && request.top_p <= 1, "top_p");
-  O3_CHECK(request.top_k >= 0, "top_k");
+  O3_CHECK(request.sampling.temperature >= 0 && request.sampling.temperature <= 2, "temperature");
+  O3_CHECK(request.sampling.top_p > 0 && request.sampling.top_p <= 1, "top_p");
+  O3_CHECK(request.sampling.top_k >= 0, "top_k");
   O3_CHECK(request.max_tokens.value_or(1) >= 1, "max_tokens");
+  O3_CHECK(request.n >= 1 && request.n <= 64, "n");
+  O3_CHECK(request.logprobs.value_or(0) >= 0 && request.logprobs.value_or(0) <= 20, "logprobs");
+  O3_CHECK(request.sampling.bias.size() <= 1024, "logit_bias");
   O3_CHECK(request.stop.size() <= 4, "stop");
   for (const auto& stop : request.stop) O3_CHECK(!stop.empty() && stop.size() <= 512, "a stop");
   O3_CHECK(request.stream || !request.include_usage, "usage chunks belong to streams");

@@ -57,12 +57,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto tokens = o3::api::testing::tokens_of(rest);
   const o3::api::testing::ByteTokenizer tokenizer;
 
-  OutputChain at_once(tokenizer, stops);
+  OutputChain at_once(tokenizer, {.stops = stops});
   std::string whole;
   at_once.push(tokens, whole);
   at_once.finish(whole);
 
-  OutputChain stepwise(tokenizer, stops);
+  OutputChain stepwise(tokenizer, {.stops = stops});
   std::string joined;
   const auto emit = [&](const std::string& released) {
     std::string json;

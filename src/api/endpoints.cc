@@ -13,6 +13,14 @@ http::Response plain(int status, std::string text) {
           .fields = {{"Cache-Control", "no-store"}}};
 }
 
+// Empty: ready.
+std::string_view not_ready(const Services& services) {
+  if (services.draining.load()) return "shutting down";
+  if (!services.ready.load()) return "loading";
+  if (!services.engine.ready()) return "the engine takes no work";
+  return {};
+}
+
 }  // namespace
 
 http::Response livez() {
@@ -20,10 +28,18 @@ http::Response livez() {
 }
 
 http::Response readyz(const Services& services) {
-  if (services.draining.load()) return plain(503, "not ready: shutting down\n");
-  if (!services.ready.load()) return plain(503, "not ready: loading\n");
-  if (!services.engine.ready()) return plain(503, "not ready: the engine takes no work\n");
-  return plain(200, "ready\n");
+  const std::string_view why = not_ready(services);
+  if (why.empty()) return plain(200, "ready\n");
+  return plain(503, "not ready: " + std::string(why) + "\n");
+}
+
+http::Response health(const Services& services) {
+  const std::string_view why = not_ready(services);
+  if (!why.empty()) return error_response(http_error(503, "Not ready: " + std::string(why) + "."));
+  return {.status = 200,
+          .content_type = "application/json",
+          .body = R"({"status":"ok"})",
+          .fields = {{"Cache-Control", "no-store"}}};
 }
 
 http::Response metrics_text(const prometheus::Registry& registry) {

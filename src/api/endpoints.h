@@ -13,6 +13,8 @@ namespace o3::api {
 http::Response livez();
 // Ready: models are loaded, the engine takes work, and the server is not draining; else 503.
 http::Response readyz(const Services& services);
+// The same for those who know /health: 200 {"status":"ok"}, or 503 with an error object.
+http::Response health(const Services& services);
 // Prometheus text exposition format 0.0.4.
 http::Response metrics_text(const prometheus::Registry& registry);
 // 304 when the client has these bytes. With the security fields of docs/http.md.

@@ -53,7 +53,11 @@ std::optional<http::Response> Front::check(const http::RequestHead& head,
     return response;
   }
   const auto* found = std::get_if<const Route*>(&match);
-  if (found == nullptr) return refuse(404, "There is nothing at " + path + ".");
+  if (found == nullptr) {
+    const std::string near = table_.near(head.path);
+    return refuse(404, "There is nothing at " + path + "." +
+                           (near.empty() ? "" : " Did you mean " + near + "?"));
+  }
   route = *found;
   if (services_.draining.load() && route->access != govern::Access::kPublic) {
     http::Response response = refuse(503, "The server is shutting down.");

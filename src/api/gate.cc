@@ -24,6 +24,17 @@ Error unauthenticated(std::string message) {
   return Error{Code::kUnauthenticated, std::move(message), {}};
 }
 
+// What is wrong with a field that holds no credential.
+Error no_credential(const std::string& field) {
+  const std::string scheme = field.substr(0, field.find(' '));
+  if (http::same_name(scheme, "Bearer")) {
+    return unauthenticated("The API key in \"Authorization: Bearer KEY\" is empty.");
+  }
+  return unauthenticated(
+      "Authorization must be \"Bearer KEY\"; this server takes no other kind of credential (such "
+      "as Basic).");
+}
+
 }  // namespace
 
 Error unknown_model(std::string_view name) {
@@ -54,7 +65,9 @@ Result<Admission> Gate::admit(govern::Action action, Access access,
     return unauthenticated(
         "This server needs an API key: send it as \"Authorization: Bearer KEY\".");
   }
-  auto principal = identify(bearer(*authorization));
+  const std::string_view credential = bearer(*authorization);
+  if (credential.empty()) return no_credential(*authorization);
+  auto principal = identify(credential);
   if (!principal) return unauthenticated("The API key is not known to this server.");
   if (principal->kind == PrincipalKind::kPageToken && access != Access::kKeyOrPageToken) {
     return Error{Code::kDenied, govern::decide(*principal, access, action, {}).reason, {}};

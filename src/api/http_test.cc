@@ -86,8 +86,8 @@ TEST_F(HttpTest, KeysSeeTheModelsTheyMayUse) {
     }
     return all;
   };
-  EXPECT_EQ(ids(kKey), "octo other ");
-  EXPECT_EQ(ids(kOtherKey), "other ");
+  EXPECT_EQ(ids(kKey), "octo octo-latest other other-latest ");
+  EXPECT_EQ(ids(kOtherKey), "other other-latest ");
   EXPECT_EQ(json::parse(ask(get("/v1/models/octo")).body)["id"], "octo");
   for (const auto& refused : {ask(get("/v1/models/none")), ask(get("/v1/models/octo", kOtherKey)),
                               ask(post(chat(), kOtherKey)), ask(get("/v1/models/%6fcto%2f"))}) {
@@ -99,7 +99,7 @@ TEST_F(HttpTest, KeysSeeTheModelsTheyMayUse) {
 
 TEST_F(HttpTest, UnknownAddressesAndMethodsSaySo) {
   start();
-  const RawResponse missing = ask(get("/v1/completions"));
+  const RawResponse missing = ask(get("/v1/embeddings"));
   EXPECT_EQ(missing.status, 404);
   EXPECT_EQ(code(missing), "unknown_url");
   const RawResponse method = ask(get("/v1/chat/completions"));

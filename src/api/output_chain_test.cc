@@ -84,7 +84,7 @@ TEST(StopMatcher, HoldsBackOnlyWhatMayBecomeAStopString) {
 
 TEST(OutputChain, ReleasesWholeCodePointsAndStopsAcrossTokens) {
   const ByteTokenizer tokenizer;
-  OutputChain chain(tokenizer, {"né"});
+  OutputChain chain(tokenizer, {.stops = {"né"}});
   std::string out;
   for (const Token token : tokens_of("gar\xc3\xa7")) {
     const size_t before = out.size();
@@ -111,6 +111,73 @@ TEST(OutputChain, AnIncompleteTailIsRepairedAtTheEnd) {
   EXPECT_EQ(out, "a");
   chain.finish(out);
   EXPECT_EQ(out, "a\xef\xbf\xbd");
+}
+
+TEST(OutputChain, TheStopStringCanBePartOfTheText) {
+  const ByteTokenizer tokenizer;
+  OutputChain chain(tokenizer, {.stops = {"END"}, .include_stop = true});
+  std::string out;
+  chain.push(tokens_of("one EN"), out);
+  EXPECT_EQ(out, "one ");
+  chain.push(tokens_of("D two"), out);
+  EXPECT_EQ(out, "one END");
+  EXPECT_EQ(chain.stop(), "END");
+}
+
+TEST(OutputChain, NoStopStringBeginsInTheFirstTokens) {
+  const ByteTokenizer tokenizer;
+  OutputChain chain(tokenizer, {.stops = {"aa"}, .min_tokens = 3});
+  std::string out;
+  chain.push(tokens_of("aaaa"), out);
+  EXPECT_EQ(out, "aaa") << "one more may become a stop string";
+  EXPECT_FALSE(chain.stopped());
+  chain.push(tokens_of("a"), out);
+  EXPECT_TRUE(chain.stopped());
+  EXPECT_EQ(out, "aaa");
+}
+
+// The texts of the scored tokens, joined, are the text, however it is held back and cut.
+TEST(OutputChain, ScoredTokensAreThoseOfTheText) {
+  const ByteTokenizer tokenizer;
+  std::mt19937 random(3);
+  const std::string texts[]{"plain",
+                            "a stop STOP b",
+                            "S",
+                            "ST",
+                            "caf\xc3\xa9 STO",
+                            "\xf0\x9f\x90\x99STOP",
+                            "x\xf0\x9f",
+                            "STOP",
+                            "\xc3\xa9\xc3\xa9STOP\xc3"};
+  for (const std::string& text : texts) {
+    for (int round = 0; round < 20; ++round) {
+      OutputChain chain(tokenizer, {.stops = {"STOP"}});
+      std::string out;
+      std::string scored;
+      const auto tokens = tokens_of(text);
+      const auto take = [&] {
+        for (const ScoredToken& one : chain.take_scored()) {
+          EXPECT_EQ(one.scores.logprob, -static_cast<float>(one.token));
+          scored += static_cast<char>(one.token);
+        }
+        EXPECT_LE(scored.size(), out.size() + 3) << "logprobs run ahead of the text";
+      };
+      for (size_t at = 0; at < tokens.size() && !chain.stopped();) {
+        const size_t count = std::min(tokens.size() - at, size_t{1} + random() % 3);
+        std::vector<engine::TokenLogprobs> scores;
+        for (size_t i = 0; i < count; ++i) {
+          scores.push_back({.logprob = -static_cast<float>(tokens[at + i])});
+        }
+        chain.push(std::span(tokens).subspan(at, count), out, scores);
+        take();
+        at += count;
+      }
+      chain.finish(out);
+      take();
+      const std::string expected = reference(text, {"STOP"});
+      EXPECT_EQ(scored, expected);
+    }
+  }
 }
 
 TEST(JsonText, EscapesAndRepairs) {

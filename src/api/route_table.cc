@@ -2,6 +2,8 @@
 #include "api/route_table.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "base/log.h"
 
@@ -17,7 +19,23 @@ bool matches(const std::string& row, std::string_view path) {
 }
 
 bool may_be_public(govern::Action action) {
-  return action == govern::Action::kReadHealth || action == govern::Action::kReadPage;
+  return action == govern::Action::kReadHealth || action == govern::Action::kReadPage ||
+         action == govern::Action::kReadApi;
+}
+
+// Letters to insert, delete or replace (Levenshtein).
+size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
 }
 
 int hex_digit(char c) {
@@ -73,6 +91,23 @@ RouteTable::Match RouteTable::match(std::string_view method, std::string_view pa
   }
   if (allow.empty()) return NotFound{};
   return MethodNotAllowed{std::move(allow)};
+}
+
+std::string RouteTable::near(std::string_view path) const {
+  constexpr size_t kLongest = 64;  // no row is as long
+  constexpr size_t kTypos = 2;
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  if (path.size() < 4 || path.size() > kLongest) return {};
+  for (const Route& row : rows_) {
+    const std::string_view stem(row.path);
+    // The base URL lacks its /v1, or has it twice.
+    const bool prefix = stem.ends_with(path) || path == "/v1" + row.path;
+    const std::string versioned = "/v1" + std::string(path);
+    if (prefix || distance(stem, path) <= kTypos || distance(stem, versioned) <= kTypos) {
+      return row.path;
+    }
+  }
+  return {};
 }
 
 std::string path_id(const std::string& row, std::string_view path) {

@@ -35,6 +35,14 @@ struct RouteParts {
               http::Response response) const;
 };
 
+// What /openapi.json says of a row.
+struct RouteDoc {
+  const char* summary = nullptr;            // null: the row is left out
+  std::string_view request{};               // name of the body's schema; empty: no body
+  const char* answer = "application/json";  // media type
+  bool streams = false;                     // may also be text/event-stream
+};
+
 struct Route {
   std::string_view method;
   std::string path;  // "/v1/models/{id}": {id} is the rest of the path, at least one character
@@ -43,7 +51,13 @@ struct Route {
   size_t body_limit = 0;  // 0: takes none
   // Runs on a worker thread, on public rows on the io thread.
   std::function<void(std::shared_ptr<http::Exchange>, const Admission&)> run;
+  RouteDoc doc{};
 };
+
+inline Route documented(RouteDoc doc, Route row) {
+  row.doc = doc;
+  return row;
+}
 
 // A row with a handler that needs nothing parsed and has its answer at once.
 template <govern::Action A>
@@ -57,7 +71,7 @@ Route route(const RouteParts& parts, std::string_view method, std::string path,
     http::Response response = handler(*exchange, *authorized);
     parts.answer(exchange, (*std::move(authorized)).take(), std::move(response));
   };
-  return {method, std::move(path), A, access, 0, std::move(run)};
+  return {method, std::move(path), A, access, 0, std::move(run), {}};
 }
 
 // A row whose handler is reached in three steps: resolve (parse the request; it learns who asks but
@@ -76,7 +90,7 @@ Route route(
     if (!authorized.ok()) return parts.refuse(*exchange, authorized.error());
     handler(std::move(exchange), *std::move(authorized), std::move(resolved->payload));
   };
-  return {method, std::move(path), A, access, body_limit, std::move(run)};
+  return {method, std::move(path), A, access, body_limit, std::move(run), {}};
 }
 
 class RouteTable {
@@ -90,6 +104,10 @@ class RouteTable {
     std::string allow;  // the Allow field
   };
   using Match = std::variant<const Route*, NotFound, MethodNotAllowed>;
+
+  // A row's path that is near to one that matches nothing: what its author may have meant. Empty:
+  // none is.
+  std::string near(std::string_view path) const;
 
   // HEAD is answered by GET's row.
   Match match(std::string_view method, std::string_view path) const;

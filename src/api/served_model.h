@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,30 +18,48 @@
 
 namespace o3::api {
 
+// What a chat template makes a prompt of.
+struct Conversation {
+  std::vector<text::ChatMessage> messages{};
+  bool add_generation_prompt = true;
+  nlohmann::ordered_json arguments = nlohmann::ordered_json::object();  // the client's, untrusted
+};
+
+// Control tokens of fill-in-the-middle models.
+struct Infill {
+  Token prefix = 0;
+  Token suffix = 0;
+  Token middle = 0;
+};
+
 // A model as clients see it. Immutable; everything in it may be used by any thread.
 struct ServedModel {
-  std::string id{};     // 1-128 characters of [A-Za-z0-9._:/-]
-  int64_t created = 0;  // Unix seconds
+  std::string id{};                    // 1-128 characters of [A-Za-z0-9._:/-]
+  std::vector<std::string> aliases{};  // further names of it, of the same form
+  int64_t created = 0;                 // Unix seconds
   std::shared_ptr<const text::Tokenizer> tokenizer{};
-  // Messages -> prompt segments, by the model's chat template; empty: the model has none and chat
-  // is refused.
-  std::function<Result<std::vector<text::Segment>>(const std::vector<text::ChatMessage>&)> render{};
+  // Conversation -> prompt segments, by the model's chat template; empty: the model has none and
+  // chat is refused.
+  std::function<Result<std::vector<text::Segment>>(const Conversation&)> render{};
   engine::InstanceId instance{};
   uint64_t revision = 0;  // for the cache domain
   int32_t context = 0;    // most tokens of prompt and answer together
   std::vector<Token> stop_tokens{};
+  std::optional<Infill> infill{};
   engine::ConstraintFactory json_object{};  // response_format json_object; empty: refused
 };
 
 // kInvalid: not what an id may be.
 Result<void> check_model_id(std::string_view id);
 
-// Looks up by id; nullptr if there is none.
+// Looks up by id or alias; nullptr if there is none.
 using ServedModels = std::vector<std::shared_ptr<const ServedModel>>;
 inline std::shared_ptr<const ServedModel> find_model(const ServedModels& models,
                                                      std::string_view id) {
   for (const auto& model : models) {
-    if (model->id == id) return model;
+    if (model->id == id || std::ranges::find(model->aliases, id) != model->aliases.end()) {
+      return model;
+    }
   }
   return nullptr;
 }

@@ -22,9 +22,13 @@ constexpr std::chrono::milliseconds kFlushTime{1000};  // for answers of cancell
 Result<void> check_models(const ServedModels& models) {
   std::set<std::string> ids;
   for (const auto& model : models) {
-    O3_TRY(check_model_id(model->id));
-    if (!ids.insert(model->id).second) {
-      return invalid("the model name \"" + model->id + "\" is given twice", "models");
+    std::vector<std::string> names = model->aliases;
+    names.push_back(model->id);
+    for (const std::string& name : names) {
+      O3_TRY(check_model_id(name));
+      if (!ids.insert(name).second) {
+        return invalid("the model name \"" + name + "\" is given twice", "models");
+      }
     }
   }
   return {};
@@ -60,7 +64,9 @@ ServerOptions ServerOptions::from(const config::Snapshot& settings) {
                           .header_timeout = settings.millis(rows::kHeaderTimeout),
                           .body_timeout = settings.millis(rows::kBodyTimeout),
                           .write_timeout = settings.millis(rows::kWriteTimeout),
-                          .idle_timeout = settings.millis(rows::kIdleTimeout)}},
+                          .idle_timeout = settings.millis(rows::kIdleTimeout)},
+               .tls = {.certificate = settings.text(rows::kTlsCert),
+                       .key = settings.text(rows::kTlsKey)}},
       .worker_threads = size(rows::kWorkerThreads),
       .allowed_hosts = settings.list(rows::kAllowedHosts),
       .no_auth = settings.flag(rows::kNoAuth),

@@ -5,7 +5,7 @@
 
 namespace o3::api {
 
-StopMatcher::StopMatcher(std::vector<std::string> stops) {
+StopMatcher::StopMatcher(std::vector<std::string> stops, bool include) : include_(include) {
   for (std::string& stop : stops) {
     Pattern pattern{.text = std::move(stop), .fallback = {}};
     pattern.fallback.assign(pattern.text.size() + 1, 0);
@@ -25,30 +25,34 @@ void StopMatcher::Pattern::advance(char byte) {
   if (text[matched] == byte) ++matched;
 }
 
+// The longest stop string that ends with this byte, or nullptr.
+const StopMatcher::Pattern* StopMatcher::advance(char byte) {
+  const Pattern* ended = nullptr;
+  for (Pattern& pattern : patterns_) {
+    pattern.advance(byte);
+    if (pattern.matched < pattern.text.size()) continue;
+    if (ended == nullptr || pattern.text.size() > ended->text.size()) ended = &pattern;
+  }
+  return ended;
+}
+
 bool StopMatcher::push(std::string_view text, std::string& out) {
-  if (found_) return true;
+  if (found()) return true;
   if (patterns_.empty()) {
     out.append(text);
     return false;
   }
-  size_t longest = 0;
   for (size_t i = 0; i < text.size(); ++i) {
-    longest = 0;
-    size_t stop = 0;  // length of the longest stop string that ends here
-    for (Pattern& pattern : patterns_) {
-      pattern.advance(text[i]);
-      longest = std::max(longest, pattern.matched);
-      if (pattern.matched == pattern.text.size()) stop = std::max(stop, pattern.matched);
-    }
-    if (stop > 0) {
-      held_.append(text.substr(0, i + 1));
-      out.append(held_, 0, held_.size() - stop);
-      held_.clear();
-      found_ = true;
-      return true;
-    }
+    found_ = advance(text[i]);
+    if (!found()) continue;
+    held_.append(text.substr(0, i + 1));
+    out.append(held_, 0, held_.size() - (include_ ? 0 : found_->text.size()));
+    held_.clear();
+    return true;
   }
   if (text.empty()) return false;
+  size_t longest = 0;
+  for (const Pattern& pattern : patterns_) longest = std::max(longest, pattern.matched);
   held_.append(text);
   out.append(held_, 0, held_.size() - longest);
   held_.erase(0, held_.size() - longest);

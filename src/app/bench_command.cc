@@ -32,6 +32,12 @@ void print(const eval::SpeedSetup& setup, const eval::SpeedOptions& options,
   std::printf("decode  %5d steps:  %9.1f tokens/s  (%.1f to %.1f), reading %.1f GB/s\n",
               options.decode, result.decode_tokens_per_s, result.decode_min, result.decode_max,
               result.read_gb_per_s);
+  const eval::SamplingSpeed& sampling = result.sampling;
+  std::printf(
+      "sampling a row: greedy %.0f us, temperature %.0f us, top-k and top-p %.0f us, "
+      "top-p and min-p %.0f us, with penalties and bias %.0f us (copying it: %.0f us)\n",
+      sampling.greedy_s * 1e6, sampling.plain_s * 1e6, sampling.truncated_s * 1e6,
+      sampling.nucleus_s * 1e6, sampling.edited_s * 1e6, sampling.copy_s * 1e6);
 }
 
 Result<void> bench(const BenchOptions& options) {

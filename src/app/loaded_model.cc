@@ -151,16 +151,30 @@ Result<std::unique_ptr<model::Model>> load_weights(const fs::path& path, device:
   return model::load_model(source, backend, options);
 }
 
-Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded,
-                                               std::vector<text::ChatMessage> messages,
+Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded, text::RenderInput input,
                                                const Clock& clock) {
   if (loaded.chat_template == nullptr) return loaded.no_template;
-  text::RenderInput input;
-  input.messages = std::move(messages);
   input.variables = loaded.template_variables;
   input.trust_assistant = loaded.trust_assistant;
   input.local_time = local_time(clock.wall());
   return loaded.chat_template->render(input);
+}
+
+std::optional<InfillTokens> infill_tokens(const text::Tokenizer& tokenizer) {
+  // As Qwen-Coder and DeepSeek-like, StarCoder, CodeLlama and CodeGemma files call them.
+  constexpr std::array<std::array<std::string_view, 3>, 4> kNames{{
+      {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"},
+      {"<fim_prefix>", "<fim_suffix>", "<fim_middle>"},
+      {"<fim-prefix>", "<fim-suffix>", "<fim-middle>"},
+      {"▁<PRE>", "▁<SUF>", "▁<MID>"},
+  }};
+  for (const auto& [prefix, suffix, middle] : kNames) {
+    const auto pre = tokenizer.find(prefix);
+    const auto suf = tokenizer.find(suffix);
+    const auto mid = tokenizer.find(middle);
+    if (pre && suf && mid) return InfillTokens{*pre, *suf, *mid};
+  }
+  return std::nullopt;
 }
 
 }  // namespace o3::app

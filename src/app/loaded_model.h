@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -44,10 +45,17 @@ Result<std::unique_ptr<model::Model>> load_weights(const std::filesystem::path& 
                                                    device::Backend& backend,
                                                    const model::LoadOptions& options);
 
-// The conversation as the model's template writes it, up to where the answer begins.
+// The conversation as the model's template writes it; variables and time are set here.
 // Without a template: `no_template`. Any thread.
-Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded,
-                                               std::vector<text::ChatMessage> messages,
+Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded, text::RenderInput input,
                                                const Clock& clock);
+
+// Control tokens for filling in the middle of a text.
+struct InfillTokens {
+  Token prefix;
+  Token suffix;
+  Token middle;
+};
+std::optional<InfillTokens> infill_tokens(const text::Tokenizer& tokenizer);
 
 }  // namespace o3::app

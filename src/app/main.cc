@@ -6,9 +6,12 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "app/command.h"
 #include "base/log.h"
+#include "base/printable.h"
 
 namespace o3::app {
 namespace {
@@ -35,6 +38,31 @@ int flushed(int code) {
   return code == 0 ? static_cast<int>(ExitCode::kEnvironment) : code;
 }
 
+// The innermost command that the words name.
+const CLI::App& command_of(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  return *command;
+}
+
+// CLI11 says only that a command is missing, also when there is a word that is none.
+std::string words_for(const CLI::App& command, const CLI::ParseError& problem) {
+  if (dynamic_cast<const CLI::RequiredError*>(&problem) == nullptr) return problem.what();
+  const bool lacks_command =
+      command.get_require_subcommand_min() > command.get_subcommands().size();
+  const std::vector<std::string> rest = command.remaining();
+  if (!lacks_command) return problem.what();
+  if (rest.empty()) return "give a command of " + command.get_name();
+  return "there is no command \"" + printable(rest.front()) + "\" of " + command.get_name();
+}
+
+ExitCode report_parse(const CLI::App& app, const CLI::ParseError& problem) {
+  const CLI::App& command = command_of(app);
+  const std::string name =
+      command.get_parent() == nullptr ? command.get_name() : "o3 " + command.get_name();
+  return report_usage(words_for(command, problem) + "; " + name + " --help shows what there is");
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"O3: a private LLM platform"};
   app.name("o3");
@@ -49,8 +77,9 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
     // CLI11 reports --help and --version through the same type, with exit code 0.
-    return app.exit(problem) == 0 ? static_cast<int>(ExitCode::kOk)
-                                  : static_cast<int>(ExitCode::kUsage);
+    if (problem.get_exit_code() != 0) return static_cast<int>(report_parse(app, problem));
+    app.exit(problem);
+    return static_cast<int>(ExitCode::kOk);
   }
   return static_cast<int>(action());
 }

@@ -151,11 +151,16 @@ void add_model_command(CLI::App& app, Action& action) {
   add_convert(*model, action);
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command = model->add_subcommand("inspect", "Metadata, tensors and memory of a model");
-  command->add_option("--model,model", options->runtime.model, kModelHelp)->required();
+  // Either way; required() would ask for both in the help.
+  CLI::Option* named = command->add_option("--model", options->runtime.model, kModelHelp);
+  command->add_option("PATH", options->runtime.model, "The same, without --model")->excludes(named);
   command->add_flag("--json", options->json, "One JSON object on standard output");
   add_runtime_options(*command, options->runtime);
   command->callback([options, &action] {
     action = [options] {
+      if (options->runtime.model.empty()) {
+        return report_usage("give a model: o3 model inspect PATH");
+      }
       const Result<void> done = inspect(*options);
       return done.ok() ? ExitCode::kOk : report(done.error());
     };

@@ -40,7 +40,9 @@ Result<std::vector<Token>> prompt_tokens(const RunOptions& options, const Loaded
   if (options.raw) {
     return text::with_bos(tokenizer, tokenizer.encode(options.prompt, text::SpecialTokens::kParse));
   }
-  O3_ASSIGN(const auto segments, render_chat(loaded, {{"user", options.prompt}}, clock));
+  text::RenderInput input;
+  input.messages = {{"user", options.prompt}};
+  O3_ASSIGN(const auto segments, render_chat(loaded, std::move(input), clock));
   return text::with_bos(tokenizer, tokenizer.encode(segments));
 }
 

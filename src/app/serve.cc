@@ -71,6 +71,27 @@ Result<NamedPath> model_to_serve(const config::Snapshot& settings) {
   return named;
 }
 
+// ALIAS or ALIAS=NAME; NAME is the model's.
+Result<std::vector<std::string>> aliases_of(const config::Snapshot& settings,
+                                            const std::string& model) {
+  std::vector<std::string> aliases;
+  for (const std::string& text : settings.list(rows::kAliases)) {
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos && text.substr(equals + 1) != model) {
+      return invalid("--alias " + text + " is for a model that is not served; " + model + " is",
+                     "aliases");
+    }
+    Result<void> checked = api::check_model_id(text.substr(0, equals));
+    if (!checked.ok()) {
+      Error error = std::move(checked).error();
+      error.param = "aliases";
+      return error;
+    }
+    aliases.push_back(text.substr(0, equals));
+  }
+  return aliases;
+}
+
 Result<std::unique_ptr<engine::Engine>> make_engine(const config::Snapshot& settings,
                                                     const LoadedModel& loaded,
                                                     device::Backend& backend, const Clock& clock,
@@ -90,15 +111,20 @@ Result<std::unique_ptr<engine::Engine>> make_engine(const config::Snapshot& sett
 }
 
 Result<std::shared_ptr<const api::ServedModel>> served(const NamedPath& named,
+                                                       const std::vector<std::string>& aliases,
                                                        const LoadedModel& loaded,
                                                        const engine::InstanceInfo& instance,
                                                        const Clock& clock) {
   auto model = std::make_shared<api::ServedModel>();
   model->id = named.name;
+  model->aliases = aliases;
   model->created = std::chrono::duration_cast<std::chrono::seconds>(clock.wall()).count();
   model->tokenizer = loaded.tokenizer;
   model->context = instance.context;
   model->stop_tokens = loaded.stop_tokens;
+  if (const auto infill = infill_tokens(*loaded.tokenizer)) {
+    model->infill = {infill->prefix, infill->suffix, infill->middle};
+  }
   auto json_object = text::json_object_constraints(*loaded.tokenizer);
   if (json_object.ok()) {
     model->json_object = *std::move(json_object);
@@ -106,8 +132,12 @@ Result<std::shared_ptr<const api::ServedModel>> served(const NamedPath& named,
     log::warn("no response_format json_object: {}", json_object.error().message);
   }
   if (loaded.chat_template != nullptr) {
-    model->render = [loaded, &clock](const std::vector<text::ChatMessage>& messages) {
-      return render_chat(loaded, messages, clock);
+    model->render = [loaded, &clock](const api::Conversation& conversation) {
+      text::RenderInput input;
+      input.messages = conversation.messages;
+      input.add_generation_prompt = conversation.add_generation_prompt;
+      input.request = conversation.arguments;
+      return render_chat(loaded, std::move(input), clock);
     };
   } else {
     log::warn("no chat: {}", loaded.no_template.message);
@@ -128,10 +158,10 @@ bool listens_everywhere(const std::string& host) {
   return host == "0.0.0.0" || host == "::";
 }
 
-std::string address_of(const std::string& host, uint16_t port) {
+std::string address_of(const std::string& host, uint16_t port, bool tls) {
   std::string name = listens_everywhere(host) ? "127.0.0.1" : host;
   if (name.find(':') != std::string::npos) name = "[" + name + "]";
-  return "http://" + name + ":" + std::to_string(port);
+  return (tls ? "https://" : "http://") + name + ":" + std::to_string(port);
 }
 
 // Nobody could ever use a key that was not shown: the next start makes another one.
@@ -161,6 +191,7 @@ Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) 
   }
   const SystemClock clock;
   O3_ASSIGN(const NamedPath named, model_to_serve(settings));
+  O3_ASSIGN(const std::vector<std::string> aliases, aliases_of(settings, named.name));
 
   RuntimeOptions runtime;
   runtime.device = settings.text(rows::kDevice);
@@ -172,7 +203,7 @@ Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) 
   engine::EngineMetrics metrics(registry);
   O3_ASSIGN(const auto engine, make_engine(settings, loaded, *backend, clock, metrics));
 
-  O3_ASSIGN(const auto model, served(named, loaded, engine->instance({}), clock));
+  O3_ASSIGN(const auto model, served(named, aliases, loaded, engine->instance({}), clock));
   O3_ASSIGN(const govern::PageToken page_token, govern::PageToken::create());
 
   std::promise<void> signalled;
@@ -194,7 +225,8 @@ Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) 
             backend->description());
   log::info("not in this version: audit log, limits per tenant");
   const std::string& host = settings.text(rows::kHost);
-  StartReport start{.address = address_of(host, (*server)->port())};
+  StartReport start{
+      .address = address_of(host, (*server)->port(), !settings.text(rows::kTlsCert).empty())};
   start.everywhere = listens_everywhere(host);
   start.page = start.address + "/#token=" + page_token.text().reveal();
   const Result<void> shown = print(start, keys, output.json);

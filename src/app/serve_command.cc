@@ -25,9 +25,10 @@ struct ServeFlags {
   bool json = false;
 };
 
-// http.io_threads -> --http-io-threads; `models` is --model, once per model.
+// http.io_threads -> --http-io-threads; `models` is --model, once per model, `aliases` --alias.
 std::string flag_name(const config::Setting& row) {
   if (row.name == config::serve::kModels.name) return "--model";
+  if (row.name == config::serve::kAliases.name) return "--alias";
   std::string flag = "--";
   for (const char c : row.name) flag += c == '.' || c == '_' ? '-' : c;
   return flag;

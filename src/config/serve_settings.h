@@ -15,6 +15,10 @@ inline constexpr Setting kHost{
     "host", Kind::kText, "127.0.0.1", {1, 255}, "address to listen on; 0.0.0.0 or :: for all"};
 inline constexpr Setting kPort{
     "port", Kind::kInt, "8080", {0, 65535}, "port to listen on; 0 takes a free one"};
+inline constexpr Setting kTlsCert{
+    "tls_cert", Kind::kText, "", {0, 4096}, "PEM file of the server's certificate chain: HTTPS"};
+inline constexpr Setting kTlsKey{
+    "tls_key", Kind::kText, "", {0, 4096}, "PEM file of its private key, without a passphrase"};
 inline constexpr Setting kAllowedHosts{
     "allowed_hosts",
     Kind::kList,
@@ -39,6 +43,8 @@ inline constexpr Setting kModels{
     "",
     {0, 64},
     "[NAME=]PATH of a GGUF file or a Hugging Face directory; NAME is what requests call it"};
+inline constexpr Setting kAliases{
+    "aliases", Kind::kList, "", {0, 64}, "ALIAS[=NAME]: a further name of a served model"};
 inline constexpr Setting kDevice{"device", Kind::kText, "cpu", {1, 64}, "device that runs models"};
 inline constexpr Setting kMemory{"memory",
                                  Kind::kBytes,
@@ -137,11 +143,14 @@ inline constexpr Setting kDrainTimeout{
 inline constexpr Setting kRows[] = {
     kHost,
     kPort,
+    kTlsCert,
+    kTlsKey,
     kAllowedHosts,
     kNoAuth,
     kDataDir,
     kLogLevel,
     kModels,
+    kAliases,
     kDevice,
     kMemory,
     kThreads,

@@ -49,6 +49,26 @@ Result<std::unique_ptr<cache::BlockPool>> make_pool(const EngineOptions& options
   return cache::BlockPool::create(backend, std::move(layout), static_cast<uint32_t>(blocks));
 }
 
+bool is_stop(const Generate& work, Token token) {
+  return std::find(work.stop_tokens.begin(), work.stop_tokens.end(), token) !=
+         work.stop_tokens.end();
+}
+
+std::optional<Token> stop_token_of(const Sequence& sequence) {
+  if (sequence.outcome != Outcome::kStop || sequence.sampled.empty()) return std::nullopt;
+  const Token last = sequence.sampled.back();
+  return is_stop(sequence.work(), last) ? std::optional(last) : std::nullopt;
+}
+
+// What the sink is to get after this step.
+Delta delta_of(Sequence& sequence) {
+  return {.id = sequence.request->id,
+          .tokens = std::exchange(sequence.undelivered, {}),
+          .finish = std::nullopt,
+          .logprobs = std::exchange(sequence.logprobs, {}),
+          .prompt_logprobs = std::exchange(sequence.prompt_logprobs, {})};
+}
+
 }  // namespace
 
 ModelInstance::ModelInstance(const EngineOptions& options, Parts parts, const Clock& clock)
@@ -69,9 +89,10 @@ Result<std::unique_ptr<ModelInstance>> ModelInstance::create(
   }
   Parts parts{.model = std::move(model), .pool = nullptr, .executor = nullptr};
   O3_ASSIGN(parts.pool, make_pool(options, backend, *parts.model));
-  const ExecutorLimits limits{.max_step_rows = options.max_step_rows,
-                              .max_logit_rows = options.max_running,
-                              .compute = options.compute};
+  const ExecutorLimits limits{
+      .max_step_rows = options.max_step_rows,
+      .max_logit_rows = options.max_running + SchedulerLimits{}.max_scored_rows,
+      .compute = options.compute};
   O3_ASSIGN(parts.executor, ModelExecutor::create(limits, backend, *parts.model, *parts.pool));
   return std::unique_ptr<ModelInstance>(new ModelInstance(options, std::move(parts), clock));
 }
@@ -102,7 +123,10 @@ void ModelInstance::step(const std::function<void()>& poll, Outbox& outbox,
 void ModelInstance::start_constraints() {
   for (const SequenceRows& share : plan_.rows) {
     Sequence& sequence = *share.sequence;
-    // A preempted one still has its constraint.
+    // A preempted one still has its history and its constraint.
+    if (share.admit && sequence.sampled.empty() && has_penalties(sequence.work().sampling)) {
+      sequence.history.add_prompt(sequence.work().prompt);
+    }
     if (!share.admit || !sequence.work().constraint || sequence.constraint) continue;
     sequence.constraint = sequence.work().constraint();
     sequence.mask.resize((static_cast<size_t>(limits_.vocabulary) + 31) / 32);
@@ -152,27 +176,61 @@ void ModelInstance::fill_masks() {
 void ModelInstance::sample(const device::TensorView& logits) {
   int64_t row = 0;
   for (const SequenceRows& share : plan_.rows) {
-    if (!share.sample) continue;
     Sequence& sequence = *share.sequence;
-    const std::span<float> values(logits.row<float>(row++),
-                                  static_cast<size_t>(limits_.vocabulary));
+    const int32_t scored = sequence.scored_rows(share.rows);
+    const int64_t first = row;
+    row += scored + (share.sample ? 1 : 0);
     if (sequence.retiring) continue;  // cancelled while the step ran
-    const Result<Token> token = sampler_.sample(values, sequence.work().sampling, sequence.mask,
-                                                static_cast<uint32_t>(sequence.length()));
-    if (token.ok()) {
-      take_token(sequence, *token);
-    } else {
-      scheduler_.retire(sequence, Outcome::kError, token.error());
-    }
+    if (scored > 0) score_prompt(sequence, scored, logits, first);
+    if (!share.sample) continue;
+    sample_row(sequence, {logits.row<float>(row - 1), static_cast<size_t>(limits_.vocabulary)});
   }
+}
+
+void ModelInstance::score_prompt(Sequence& sequence, int32_t rows, const device::TensorView& logits,
+                                 int64_t first_row) {
+  const int32_t from = std::max(sequence.filled, sequence.prompt_scored);
+  for (int32_t i = 0; i < rows; ++i) {
+    logprobs_.read({logits.row<float>(first_row + i), static_cast<size_t>(limits_.vocabulary)});
+    sequence.prompt_logprobs.push_back(
+        logprobs_.of(sequence.token(from + i + 1), *sequence.work().prompt_logprobs));
+  }
+  sequence.prompt_scored = from + rows;
+}
+
+void ModelInstance::sample_row(Sequence& sequence, std::span<float> logits) {
+  const std::optional<int32_t>& asked = sequence.work().logprobs;
+  if (asked) logprobs_.read(logits);
+  const Result<Token> token = next_token(sequence, logits);
+  if (!token.ok()) return scheduler_.retire(sequence, Outcome::kError, token.error());
+  take_token(sequence, *token);
+  // A stop token is not delivered.
+  if (asked && sequence.logprobs.size() < sequence.undelivered.size()) {
+    sequence.logprobs.push_back(logprobs_.of(*token, *asked));
+  }
+}
+
+Result<Token> ModelInstance::next_token(Sequence& sequence, std::span<float> logits) {
+  const Generate& work = sequence.work();
+  const SamplingParams& params = work.sampling;
+  if (has_penalties(params)) apply_penalties(logits, sequence.history, params);
+  apply_bias(logits, params.bias);
+  forbid_bad_words(logits, {work.prompt, sequence.sampled}, params.bad_words);
+  const bool too_early = std::ssize(sequence.sampled) < params.min_tokens;
+  // A constraint ends its text by itself, and may have nothing but a stop token left.
+  if (too_early && sequence.constraint == nullptr) forbid(logits, work.stop_tokens);
+  auto token =
+      sampler_.sample(logits, params, sequence.mask, static_cast<uint32_t>(sequence.length()));
+  if (token.ok() || (params.bad_words.empty() && !too_early)) return token;
+  return invalid("bad_words and min_tokens leave no token that could come next", "bad_words");
 }
 
 void ModelInstance::take_token(Sequence& sequence, Token token) {
   const Generate& work = sequence.work();
   sequence.sampled.push_back(token);
+  if (has_penalties(work.sampling)) sequence.history.add_sampled(token);
   ++output_tokens_;
-  if (std::find(work.stop_tokens.begin(), work.stop_tokens.end(), token) !=
-      work.stop_tokens.end()) {
+  if (is_stop(work, token)) {
     return scheduler_.retire(sequence, Outcome::kStop);
   }
   if (sequence.constraint != nullptr && !sequence.constraint->accept(token)) {
@@ -197,10 +255,9 @@ void ModelInstance::fail(const Error& why) {
 void ModelInstance::hand_over(Outbox& outbox, std::vector<RequestId>& finished) {
   for (const SequenceRows& share : plan_.rows) {
     Sequence& sequence = *share.sequence;
-    if (sequence.retiring || sequence.undelivered.empty()) continue;
-    outbox.add(sequence.sink, {.id = sequence.request->id,
-                               .tokens = std::exchange(sequence.undelivered, {}),
-                               .finish = std::nullopt});
+    if (sequence.retiring) continue;
+    if (sequence.undelivered.empty() && sequence.prompt_logprobs.empty()) continue;
+    outbox.add(sequence.sink, delta_of(sequence));
   }
   scheduler_.reap(released_);
   plan_.clear();  // it may name released sequences
@@ -209,9 +266,11 @@ void ModelInstance::hand_over(Outbox& outbox, std::vector<RequestId>& finished) 
     Finish finish{.outcome = sequence->outcome,
                   .error = std::move(sequence->error),
                   .prompt_tokens = std::min(sequence->computed, sequence->prompt_tokens()),
-                  .completion_tokens = static_cast<int32_t>(sequence->sampled.size())};
-    outbox.add(sequence->sink,
-               {.id = id, .tokens = std::move(sequence->undelivered), .finish = std::move(finish)});
+                  .completion_tokens = static_cast<int32_t>(sequence->sampled.size()),
+                  .stop_token = stop_token_of(*sequence)};
+    Delta delta = delta_of(*sequence);
+    delta.finish = std::move(finish);
+    outbox.add(sequence->sink, std::move(delta));
     finished.push_back(id);
   }
   released_.clear();

@@ -19,6 +19,7 @@
 #include "engine/sampler.h"
 #include "engine/scheduler.h"
 #include "engine/step_batch.h"
+#include "engine/token_logprobs.h"
 
 namespace o3::engine {
 
@@ -74,6 +75,10 @@ class ModelInstance {
   void count_prompt_tokens();
   void fill_masks();
   void sample(const device::TensorView& logits);
+  void score_prompt(Sequence& sequence, int32_t rows, const device::TensorView& logits,
+                    int64_t first_row);
+  void sample_row(Sequence& sequence, std::span<float> logits);
+  Result<Token> next_token(Sequence& sequence, std::span<float> logits);
   void take_token(Sequence& sequence, Token token);
   void fail(const Error& why);
   void hand_over(Outbox& outbox, std::vector<RequestId>& finished);
@@ -83,6 +88,7 @@ class ModelInstance {
   RequestLimits limits_;
   Scheduler scheduler_;
   Sampler sampler_;
+  LogprobReader logprobs_;
   StepPlan plan_;
   StepBatch batch_;
   std::vector<std::unique_ptr<Sequence>> released_;

@@ -21,13 +21,27 @@ namespace o3::engine {
 // channel, embedder, versions).
 using InstanceId = Id<struct InstanceTag, uint32_t>;
 
-// Applied in the order mask, temperature, top-k, top-p (over what top-k left).
+struct TokenBias {
+  Token token = 0;
+  float bias = 0.0F;  // -100 to 100, added to the logit
+};
+
+// Applied in the order penalties, bias, bad words, min_tokens, mask, temperature, top-k, top-p
+// (over what top-k left), min-p, typical (over what those left).
 struct SamplingParams {
   float temperature = 1.0F;  // 0 to 100; 0: greedy (lowest id wins a tie)
   int32_t top_k = 0;         // >= 0; 0: off
   float top_p = 1.0F;        // (0, 1]; 1: off
-  uint64_t seed = 0;         // randomness = f(seed, choice, position in the sequence), no more
+  float min_p = 0.0F;        // [0, 1]: a token needs this share of the likeliest's probability
+  float typical_p = 1.0F;    // (0, 1]; 1: off
+  float repetition_penalty = 1.0F;  // [0.01, 100], of tokens in prompt or answer; 1: off
+  float presence_penalty = 0.0F;    // [-2, 2], of tokens in the answer
+  float frequency_penalty = 0.0F;   // [-2, 2], the same, times how often they came
+  uint64_t seed = 0;  // randomness = f(seed, choice, position in the sequence), no more
   uint32_t choice = 0;
+  int32_t min_tokens = 0;                       // >= 0: no stop token is sampled before
+  std::vector<TokenBias> bias{};                // at most 1024
+  std::vector<std::vector<Token>> bad_words{};  // never sampled; at most 256, of 1 to 64 tokens
 };
 
 // Makes the per-sequence mask, or is empty. Called on the engine thread at admission.
@@ -39,6 +53,8 @@ struct Generate {
   int32_t max_new_tokens = 0;      // >= 1; prompt + max_new_tokens fits the context
   std::vector<Token> stop_tokens;  // at most 256; one ends the sequence and is not delivered
   ConstraintFactory constraint;
+  std::optional<int32_t> logprobs{};         // of each token, and so many likeliest beside it: 0-20
+  std::optional<int32_t> prompt_logprobs{};  // the same for the prompt's tokens but the first
 };
 // Seams: the same admission, classes and step budget; no KV. Their issues fill them in.
 struct Embed {};
@@ -57,16 +73,31 @@ struct Request {
 // The one end of a request.
 struct Finish {
   Outcome outcome = Outcome::kStop;
-  std::optional<Error> error;     // with kError, kDeadline
-  int32_t prompt_tokens = 0;      // computed; fewer than the prompt's when cut short
-  int32_t completion_tokens = 0;  // sampled tokens, a stop token included
+  std::optional<Error> error;         // with kError, kDeadline
+  int32_t prompt_tokens = 0;          // computed; fewer than the prompt's when cut short
+  int32_t completion_tokens = 0;      // sampled tokens, a stop token included
+  std::optional<Token> stop_token{};  // with kStop: the stop token that ended it
+};
+
+struct RankedToken {
+  Token token = 0;
+  float logprob = 0.0F;
+};
+
+// Natural logarithms, of the model's own distribution (before all that SamplingParams does).
+struct TokenLogprobs {
+  float logprob = 0.0F;
+  int32_t rank = 1;                // 1: the likeliest
+  std::vector<RankedToken> top{};  // likeliest first
 };
 
 // What one step produced for one request.
 struct Delta {
   RequestId id;
   std::vector<Token> tokens;
-  std::optional<Finish> finish;  // set exactly once, in the last delta of the request
+  std::optional<Finish> finish;           // set exactly once, in the last delta of the request
+  std::vector<TokenLogprobs> logprobs{};  // of each of `tokens`, if asked for
+  std::vector<TokenLogprobs> prompt_logprobs{};  // of the prompt's next tokens, in order
 };
 
 // Receives the deltas of all requests submitted with it, one call per engine step. Called on the

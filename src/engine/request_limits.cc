@@ -10,17 +10,56 @@ namespace {
 
 constexpr size_t kMaxStopTokens = 256;
 constexpr float kMaxTemperature = 100.0F;
+constexpr size_t kMaxBiases = 1024;
+constexpr size_t kMaxBadWords = 256;
+constexpr size_t kMaxBadWordTokens = 64;
+constexpr int32_t kMaxLogprobs = 20;
 
 Result<void> check_tokens(const std::vector<Token>& tokens, int32_t vocabulary, const char* param) {
   const auto outside =
       std::find_if(tokens.begin(), tokens.end(), [&](Token t) { return t < 0 || t >= vocabulary; });
   if (outside == tokens.end()) return {};
-  return invalid("token id " + std::to_string(*outside) + " is outside the vocabulary (0 to " +
-                     std::to_string(vocabulary - 1) + ")",
+  return invalid(std::string(param) + " has the token id " + std::to_string(*outside) +
+                     ", which is outside the vocabulary (0 to " + std::to_string(vocabulary - 1) +
+                     ")",
                  param);
 }
 
 // Comparisons are written so that NaN fails them.
+Result<void> check_range(float value, float min, float max, const char* name) {
+  if (value >= min && value <= max) return {};
+  return invalid(std::string(name) + " is outside its range", name);
+}
+
+Result<void> check_edits(const SamplingParams& sampling, int32_t vocabulary) {
+  O3_TRY(check_range(sampling.repetition_penalty, 0.01F, 100.0F, "repetition_penalty"));
+  O3_TRY(check_range(sampling.presence_penalty, -2.0F, 2.0F, "presence_penalty"));
+  O3_TRY(check_range(sampling.frequency_penalty, -2.0F, 2.0F, "frequency_penalty"));
+  if (sampling.min_tokens < 0) return invalid("min_tokens must be 0 or more", "min_tokens");
+  if (sampling.bias.size() > kMaxBiases) {
+    return invalid("logit_bias takes at most 1024 tokens", "logit_bias");
+  }
+  for (const TokenBias& bias : sampling.bias) {
+    O3_TRY(check_tokens({bias.token}, vocabulary, "logit_bias"));
+    O3_TRY(check_range(bias.bias, -100.0F, 100.0F, "logit_bias"));
+  }
+  if (sampling.bad_words.size() > kMaxBadWords) {
+    return invalid("at most 256 bad words", "bad_words");
+  }
+  for (const std::vector<Token>& word : sampling.bad_words) {
+    if (word.empty() || word.size() > kMaxBadWordTokens) {
+      return invalid("a bad word has 1 to 64 tokens", "bad_words");
+    }
+    O3_TRY(check_tokens(word, vocabulary, "bad_words"));
+  }
+  return {};
+}
+
+Result<void> check_logprobs(const std::optional<int32_t>& asked, const char* name) {
+  if (!asked || (*asked >= 0 && *asked <= kMaxLogprobs)) return {};
+  return invalid(std::string(name) + " must be 0 to 20", name);
+}
+
 Result<void> check_sampling(const SamplingParams& sampling) {
   if (!(sampling.temperature >= 0.0F && sampling.temperature <= kMaxTemperature)) {
     return invalid("temperature must be a number from 0 to 100", "temperature");
@@ -29,6 +68,10 @@ Result<void> check_sampling(const SamplingParams& sampling) {
   if (!(sampling.top_p > 0.0F && sampling.top_p <= 1.0F)) {
     return invalid("top_p must be a number above 0 and at most 1", "top_p");
   }
+  if (!(sampling.typical_p > 0.0F && sampling.typical_p <= 1.0F)) {
+    return invalid("typical_p must be a number above 0 and at most 1", "typical_p");
+  }
+  O3_TRY(check_range(sampling.min_p, 0.0F, 1.0F, "min_p"));
   return {};
 }
 
@@ -74,6 +117,9 @@ Result<void> check_request(const Request& request, const RequestLimits& limits) 
   }
   O3_TRY(check_tokens(work->stop_tokens, limits.vocabulary, "stop_tokens"));
   O3_TRY(check_sampling(work->sampling));
+  O3_TRY(check_edits(work->sampling, limits.vocabulary));
+  O3_TRY(check_logprobs(work->logprobs, "logprobs"));
+  O3_TRY(check_logprobs(work->prompt_logprobs, "prompt_logprobs"));
   if (static_cast<size_t>(request.request_class) > static_cast<size_t>(RequestClass::kLow)) {
     return invalid("unknown request class", "request_class");
   }

@@ -46,6 +46,31 @@ TEST(RequestInvariant, EverythingIsCheckedOnceAtSubmit) {
       {"top_p", [](Ask& a) { a.sampling.top_p = 0.0F; }},
       {"top_p", [](Ask& a) { a.sampling.top_p = 1.01F; }},
       {"top_p", [](Ask& a) { a.sampling.top_p = kNan; }},
+      {"min_p", [](Ask& a) { a.sampling.min_p = 1.1F; }},
+      {"min_p", [](Ask& a) { a.sampling.min_p = kNan; }},
+      {"typical_p", [](Ask& a) { a.sampling.typical_p = 0.0F; }},
+      {"repetition_penalty", [](Ask& a) { a.sampling.repetition_penalty = 0.0F; }},
+      {"presence_penalty", [](Ask& a) { a.sampling.presence_penalty = -2.1F; }},
+      {"frequency_penalty", [](Ask& a) { a.sampling.frequency_penalty = kNan; }},
+      {"min_tokens", [](Ask& a) { a.sampling.min_tokens = -1; }},
+      {"logit_bias",
+       [](Ask& a) {
+         a.sampling.bias = {{100, 1.0F}};
+       }},
+      {"logit_bias",
+       [](Ask& a) {
+         a.sampling.bias = {{1, 101.0F}};
+       }},
+      {"logit_bias", [](Ask& a) { a.sampling.bias.resize(1025); }},
+      {"bad_words", [](Ask& a) { a.sampling.bad_words = {{}}; }},
+      {"bad_words",
+       [](Ask& a) {
+         a.sampling.bad_words = {{1, -1}};
+       }},
+      {"bad_words", [](Ask& a) { a.sampling.bad_words.resize(257, {1}); }},
+      {"bad_words", [](Ask& a) { a.sampling.bad_words = {std::vector<Token>(65, 1)}; }},
+      {"logprobs", [](Ask& a) { a.logprobs = 21; }},
+      {"prompt_logprobs", [](Ask& a) { a.prompt_logprobs = -1; }},
       {"request_class", [](Ask& a) { a.request_class = static_cast<RequestClass>(4); }},
   };
   for (size_t i = 0; i < cases.size(); ++i) {

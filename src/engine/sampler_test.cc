@@ -161,7 +161,7 @@ TEST(Sampler, EqualsTheStraightforwardReference) {
 // approximation by Wilson and Hilferty). Fixed seeds: this passes or fails always.
 TEST(Sampler, FrequenciesFollowTheProbabilities) {
   constexpr int kVocabulary = 64;
-  constexpr int kDraws = 20000;
+  constexpr int kDraws = 100'000;
   std::mt19937 random(3);
   std::normal_distribution<float> normal(0.0F, 1.0F);
   std::vector<float> logits(kVocabulary);

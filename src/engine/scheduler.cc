@@ -137,8 +137,19 @@ void Scheduler::plan_decodes(std::vector<Sequence*>& order, int64_t& uncharged,
 void Scheduler::plan_prompts(const std::vector<Sequence*>& order, Nanoseconds now,
                              int64_t uncharged, StepPlan& plan) const {
   int32_t budget = prefill_budget(plan.total_rows);
+  int32_t scored = limits_.max_scored_rows;
+  // Rows that a sequence can have: prompt rows whose logits are wanted have a budget of their own.
+  const auto rows_of = [&](const Sequence& sequence) {
+    int32_t rows = std::min(budget, sequence.pending());
+    while (sequence.scored_rows(rows) > scored) {
+      rows -= std::max(1, sequence.scored_rows(rows) - scored);
+    }
+    return rows;
+  };
   const auto chunk = [&](Sequence& sequence, int32_t room) {
-    const int32_t rows = std::min(budget, sequence.pending());
+    const int32_t rows = rows_of(sequence);
+    if (rows == 0) return;
+    scored -= sequence.scored_rows(rows);
     add_rows(plan, sequence, rows, room);
     plan.prefill_rows += rows;
     budget -= rows;
@@ -161,7 +172,7 @@ void Scheduler::plan_prompts(const std::vector<Sequence*>& order, Nanoseconds no
       // Nobody passes the first that does not fit, or a large one would wait for ever.
       const int32_t room = wanted_room(*sequence);
       const int64_t pages = pages_of(room);
-      admitting = budget > 0 && places > 0 && pages <= uncharged;
+      admitting = rows_of(*sequence) > 0 && places > 0 && pages <= uncharged;
       if (!admitting) continue;
       uncharged -= pages;
       --places;

@@ -30,6 +30,8 @@ struct SchedulerLimits {
   // Tokens beyond the known ones for which a sequence is charged, where the pool allows: with more,
   // fewer run at once; with fewer, more are preempted.
   int32_t headroom_tokens = 64;
+  // Prompt rows of one step whose logits may be wanted as well (prompt_logprobs).
+  int32_t max_scored_rows = 32;
 };
 
 class Scheduler {

@@ -2,6 +2,7 @@
 // A request on its way through an instance. Engine thread only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "cache/block_pool.h"
+#include "engine/logit_edits.h"
 #include "engine/request.h"
 #include "text/token_constraint.h"
 
@@ -28,6 +30,13 @@ struct Sequence {
   // Known tokens whose K/V is not written yet; never 0 for a live sequence.
   int32_t pending() const { return length() - filled; }
   bool decoding() const { return !sampled.empty() && pending() == 1; }
+  // Of its next `rows` rows, those whose logits tell the log probability of a prompt token that the
+  // sink does not have yet; they are the last before the one that is sampled.
+  int32_t scored_rows(int32_t rows) const {
+    if (!work().prompt_logprobs) return 0;
+    const int32_t from = std::max(filled, prompt_scored);
+    return std::max(0, std::min(filled + rows, prompt_tokens() - 1) - from);
+  }
   Token token(int32_t position) const {
     const int32_t prompt = prompt_tokens();
     return position < prompt ? work().prompt[static_cast<size_t>(position)]
@@ -46,8 +55,12 @@ struct Sequence {
   int32_t computed = 0;                   // the most `filled` ever was; what is below is recomputed
   int32_t inflight = 0;                   // committed steps that have not come back
 
-  std::vector<Token> sampled;      // a stop token included
-  std::vector<Token> undelivered;  // of those, what the sink is to get after this step
+  std::vector<Token> sampled;                  // a stop token included
+  std::vector<Token> undelivered;              // of those, what the sink is to get after this step
+  std::vector<TokenLogprobs> logprobs;         // of undelivered, if asked for
+  std::vector<TokenLogprobs> prompt_logprobs;  // what the sink is to get after this step
+  int32_t prompt_scored = 0;                   // prompt logprobs taken so far
+  TokenHistory history;                        // with penalties only
   std::unique_ptr<text::TokenConstraint> constraint;
   std::vector<uint32_t> mask;  // vocabulary bits, with a constraint only
 

@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/step_batch.h"
 
+#include <algorithm>
+
 #include "engine/sequence.h"
 
 namespace o3::engine {
+namespace {
+
+// Behind the last row of a share whose logits are wanted: the sampled one is its last; scored ones
+// end before the row of the prompt's last token.
+int32_t logit_end(const Sequence& sequence, const SequenceRows& share) {
+  if (share.sample) return share.rows;
+  return std::min(share.rows, sequence.prompt_tokens() - 1 - sequence.filled);
+}
+
+}  // namespace
 
 void StepBatch::build(const StepPlan& plan) {
   tokens_.clear();
@@ -24,7 +36,9 @@ void StepBatch::build(const StepPlan& plan) {
                                .kv_len = sequence.filled + share.rows,
                                .table = sequence.tables[g].ids().data()});
     }
-    if (share.sample) logit_rows_.push_back(row_begin + share.rows - 1);
+    const int32_t wanted = sequence.scored_rows(share.rows) + (share.sample ? 1 : 0);
+    const int32_t end = row_begin + logit_end(sequence, share);
+    for (int32_t row = end - wanted; row < end; ++row) logit_rows_.push_back(row);
   }
   for (size_t g = 0; g < sequences_.size(); ++g) group_spans_[g] = sequences_[g];
 }

@@ -181,7 +181,9 @@ Result<SpeedResult> measure_speed(const model::Model& model, device::Backend& ba
     O3_ASSIGN(const double taken, run.decode(start));
     if (repeat > 0) decode_s.push_back(taken);
   }
-  return summarise(model, options, prefill_s, decode_s);
+  SpeedResult result = summarise(model, options, prefill_s, decode_s);
+  result.sampling = measure_sampling(model.config().vocabulary, clock);
+  return result;
 }
 
 nlohmann::ordered_json to_json(const SpeedSetup& setup, const SpeedOptions& options,
@@ -205,7 +207,14 @@ nlohmann::ordered_json to_json(const SpeedSetup& setup, const SpeedOptions& opti
           {"prefill_min", result.prefill_min},
           {"prefill_max", result.prefill_max},
           {"decode_min", result.decode_min},
-          {"decode_max", result.decode_max}};
+          {"decode_max", result.decode_max},
+          {"sampling_us",
+           {{"copy", result.sampling.copy_s * 1e6},
+            {"greedy", result.sampling.greedy_s * 1e6},
+            {"plain", result.sampling.plain_s * 1e6},
+            {"truncated", result.sampling.truncated_s * 1e6},
+            {"nucleus", result.sampling.nucleus_s * 1e6},
+            {"edited", result.sampling.edited_s * 1e6}}}};
 }
 
 }  // namespace o3::eval

@@ -33,6 +33,17 @@ struct SpeedSetup {
   bool deterministic = false;
 };
 
+// Seconds to choose one token from a row of the model's vocabulary, medians; one thread.
+struct SamplingSpeed {
+  double copy_s = 0.0;  // of the row: its memory traffic, for comparison
+  double greedy_s = 0.0;
+  double plain_s = 0.0;      // temperature alone
+  double truncated_s = 0.0;  // top-k 50, top-p 0.95
+  double nucleus_s = 0.0;    // top-p 0.95, min-p 0.05
+  double edited_s = 0.0;     // the last, with penalties of 1,000 tokens and a bias of 100
+};
+SamplingSpeed measure_sampling(int32_t vocabulary, const Clock& clock);
+
 struct SpeedResult {
   double prefill_tokens_per_s = 0.0;  // all sequences together
   double decode_tokens_per_s = 0.0;   // all sequences together
@@ -44,6 +55,7 @@ struct SpeedResult {
   double prefill_max = 0.0;
   double decode_min = 0.0;
   double decode_max = 0.0;
+  SamplingSpeed sampling;
 };
 
 // Feeds pseudo-random tokens (the arithmetic does not depend on them) and takes no samples; logits

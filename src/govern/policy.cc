@@ -21,12 +21,18 @@ std::string_view action_name(Action action) noexcept {
       return "read_health";
     case Action::kReadPage:
       return "read_page";
+    case Action::kReadApi:
+      return "read_api";
     case Action::kReadMetrics:
       return "read_metrics";
     case Action::kListModels:
       return "list_models";
+    case Action::kTokenize:
+      return "tokenize";
     case Action::kChat:
       return "invoke";
+    case Action::kComplete:
+      return "complete";
   }
   return "unknown";
 }
@@ -55,11 +61,14 @@ Decision decide(const Principal& principal, Access access, Action action,
     case Action::kReadMetrics:
     case Action::kListModels:
       return allow("key-route");
+    case Action::kTokenize:
     case Action::kChat:
-      if (resource.model.empty()) break;  // nobody may chat with no model in particular
+    case Action::kComplete:
+      if (resource.model.empty()) break;  // none of these is about no model in particular
       return allow("key-model");
     case Action::kReadHealth:
     case Action::kReadPage:
+    case Action::kReadApi:
       break;  // public rows only
   }
   return deny("default-deny", "No rule allows " + std::string(action_name(action)) + " here.");

@@ -10,7 +10,16 @@
 namespace o3::govern {
 
 // Everything a request can ask for. Closed: audit and policy name these.
-enum class Action : uint8_t { kReadHealth, kReadPage, kReadMetrics, kListModels, kChat };
+enum class Action : uint8_t {
+  kReadHealth,
+  kReadPage,
+  kReadApi,
+  kReadMetrics,
+  kListModels,
+  kTokenize,
+  kChat,
+  kComplete
+};
 
 std::string_view action_name(Action action) noexcept;
 

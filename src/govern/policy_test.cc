@@ -11,8 +11,9 @@
 namespace o3::govern {
 namespace {
 
-constexpr std::array kActions{Action::kReadHealth, Action::kReadPage, Action::kReadMetrics,
-                              Action::kListModels, Action::kChat};
+constexpr std::array kActions{Action::kReadHealth,  Action::kReadPage,   Action::kReadApi,
+                              Action::kReadMetrics, Action::kListModels, Action::kTokenize,
+                              Action::kChat,        Action::kComplete};
 constexpr std::array kAccess{Access::kPublic, Access::kKey, Access::kKeyOrPageToken};
 
 Principal of(PrincipalKind kind, std::vector<std::string> models = {"*"}) {

@@ -17,6 +17,7 @@ class Utf8Stream {
  public:
   void push(std::string_view bytes, std::string& out);  // appends what is complete to out
   void flush(std::string& out);                         // the incomplete tail becomes U+FFFD
+  bool incomplete() const noexcept { return !pending_.empty(); }
 
  private:
   std::string pending_;
@@ -37,6 +38,8 @@ class Detokenizer {
     held_.clear();
     stream_.flush(out);
   }
+  // Bytes of a code point that is not complete, or whole tokens, are held back.
+  bool incomplete() const noexcept { return stream_.incomplete() || !held_.empty(); }
 
  private:
   const Tokenizer* tokenizer_;

@@ -5,6 +5,7 @@ cd "$(dirname "$0")/../.."
 
 python3 tools/lint/deps.py
 python3 tools/lint/rules.py
+python3 tools/lint/complaints.py
 git ls-files '*.h' '*.cc' | xargs clang-format-16 --dry-run --Werror
 
 cmake --preset tidy >/dev/null

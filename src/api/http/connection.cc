@@ -52,11 +52,21 @@ Connection::Connection(Group& group, Accepted accepted)
     : group_(group),
       limits_(group.shared.limits),
       slot_(std::move(accepted.slot)),
-      socket_(std::move(accepted.socket)),
+      transport_(std::move(accepted.socket), group.shared.tls.get()),
       in_drain_(group.shared.draining.load()) {}
 
 void Connection::start() {
   set_deadline(limits_.header_timeout);
+  if (!transport_.needs_handshake()) return read();
+  reading_ = true;
+  transport_.handshake(
+      [self = shared_from_this()](boost::system::error_code error) { self->on_handshake(!error); });
+}
+
+void Connection::on_handshake(bool done) {
+  reading_ = false;
+  if (state_ == State::kClosed) return;
+  if (!done) return close();
   read();
 }
 
@@ -68,16 +78,15 @@ void Connection::read() {
     return;
   }
   reading_ = true;
-  socket_.async_read_some(
-      boost::asio::buffer(chunk_),
-      [self = shared_from_this()](boost::system::error_code error, size_t bytes) {
-        self->reading_ = false;
-        if (error) {
-          self->on_peer_gone(error == boost::asio::error::eof);
-        } else {
-          self->on_read(bytes);
-        }
-      });
+  transport_.read_some(boost::asio::buffer(chunk_),
+                       [self = shared_from_this()](boost::system::error_code error, size_t bytes) {
+                         self->reading_ = false;
+                         if (error) {
+                           self->on_peer_gone(Transport::ended(error));
+                         } else {
+                           self->on_read(bytes);
+                         }
+                       });
 }
 
 void Connection::on_read(size_t bytes) {

@@ -4,8 +4,6 @@
 
 #include <array>
 #include <atomic>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <memory>
@@ -19,12 +17,9 @@
 #include "api/http/io_thread.h"
 #include "api/http/limits.h"
 #include "api/http/message.h"
+#include "api/http/transport.h"
 
 namespace o3::api::http {
-
-// The executor is spelled out: the default one allocates for every pending operation.
-using Socket =
-    boost::asio::basic_stream_socket<boost::asio::ip::tcp, boost::asio::io_context::executor_type>;
 
 class Connection;
 class Turn;
@@ -36,6 +31,7 @@ struct Shared {
   Refuse refuse;
   NewRequestId new_id;
   BodyBudget budget;
+  std::unique_ptr<boost::asio::ssl::context> tls{};  // null: plain HTTP
   std::atomic<int64_t> connections{0};
   std::atomic<int64_t> turns{0};      // requests between their head and the end of their answer
   std::atomic<bool> draining{false};  // answers end their connection
@@ -104,6 +100,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
 
   // connection.cc: reading.
+  void on_handshake(bool done);
   void read();
   void on_read(size_t bytes);
   void on_peer_gone(bool clean_end);
@@ -132,7 +129,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Group& group_;
   const Limits& limits_;
   ConnectionSlot slot_;
-  Socket socket_;
+  Transport transport_;
   const bool in_drain_;  // accepted while the server drains
   State state_ = State::kHead;
   uint64_t turn_ = 0;

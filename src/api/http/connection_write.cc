@@ -99,16 +99,15 @@ void Connection::flush() {
   }
   writing_ = true;
   write_deadline_ = group_.io.clock().monotonic() + limits_.write_timeout;
-  socket_.async_write_some(
-      boost::asio::buffer(sending_.data() + sent_, sending_.size() - sent_),
-      [self = shared_from_this()](boost::system::error_code error, size_t bytes) {
-        self->writing_ = false;
-        if (error) {
-          self->close();
-        } else {
-          self->on_written(bytes);
-        }
-      });
+  transport_.write_some(boost::asio::buffer(sending_.data() + sent_, sending_.size() - sent_),
+                        [self = shared_from_this()](boost::system::error_code error, size_t bytes) {
+                          self->writing_ = false;
+                          if (error) {
+                            self->close();
+                          } else {
+                            self->on_written(bytes);
+                          }
+                        });
 }
 
 void Connection::on_written(size_t bytes) {
@@ -144,8 +143,7 @@ void Connection::next_turn() {
 }
 
 void Connection::linger() {
-  boost::system::error_code ignored;
-  socket_.shutdown(Socket::shutdown_send, ignored);
+  transport_.end_sending([self = shared_from_this()](boost::system::error_code /*ignored*/) {});
   if (peer_ended_) return close();
   state_ = State::kLinger;
   in_.clear();
@@ -170,8 +168,7 @@ void Connection::close() {
   const bool unanswered = state_ == State::kAnswer && !answered_;
   state_ = State::kClosed;
   busy(false);
-  boost::system::error_code ignored;
-  socket_.close(ignored);
+  transport_.close();
   incoming_.reset();
   parser_.reset();
   group_.members.erase(self);

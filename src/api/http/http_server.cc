@@ -13,6 +13,7 @@
 
 #include "api/http/connection.h"
 #include "api/http/descriptors.h"
+#include "api/http/tls_context.h"
 #include "base/log.h"
 
 namespace o3::api::http {
@@ -145,6 +146,7 @@ void HttpServer::State::on_accept_failed(boost::system::error_code error) {
 // Sends what fits into the socket's buffer at once: a refused client is not waited for. Closing
 // with unread bytes would reset the connection before the client has the answer.
 void HttpServer::State::turn_away(Socket& socket) {
+  if (shared.tls) return;  // a handshake would be waited for
   http::Response full = shared.refuse(503, "The server has too many connections; try again.");
   full.fields.emplace_back(kRequestIdField, shared.new_id());
   const std::string text =
@@ -196,7 +198,9 @@ Result<std::unique_ptr<HttpServer>> HttpServer::create(const HttpOptions& option
   HttpOptions fitting = options;
   O3_ASSIGN(fitting.limits.max_connections,
             make_room_for_connections(options.limits.max_connections, options.io_threads));
+  O3_ASSIGN(auto tls, make_tls_context(options.tls));
   auto state = std::make_unique<State>(fitting, clock);
+  state->shared.tls = std::move(tls);
   O3_TRY(state->bind(options));
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(state)));
 }

@@ -9,6 +9,7 @@
 #include "api/http/exchange.h"
 #include "api/http/io_thread.h"
 #include "api/http/limits.h"
+#include "api/http/tls_files.h"
 #include "base/clock.h"
 #include "base/result.h"
 
@@ -19,6 +20,7 @@ struct HttpOptions {
   uint16_t port = 0;               // 0: any free one
   size_t io_threads = 2;
   Limits limits;
+  TlsFiles tls{};
 };
 
 class HttpServer {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "api/api_error.h"
-#include "api/openai/chat_prompt.h"
+#include "api/openai/prompt.h"
 #include "api/testing/fake_text.h"
 
 namespace o3::api::openai {
@@ -33,12 +33,12 @@ ChatRequest accepted(const std::string& text) {
 TEST(ChatRequest, DefaultsAreOpenAis) {
   const ChatRequest request = accepted(body(""));
   EXPECT_EQ(request.model, "m");
-  ASSERT_EQ(request.messages.size(), 1U);
-  EXPECT_EQ(request.messages[0].role, "user");
-  EXPECT_EQ(request.messages[0].content, "hi");
-  EXPECT_EQ(request.temperature, 1.0F);
-  EXPECT_EQ(request.top_p, 1.0F);
-  EXPECT_EQ(request.top_k, 0);
+  ASSERT_EQ(request.conversation.messages.size(), 1U);
+  EXPECT_EQ(request.conversation.messages[0].role, "user");
+  EXPECT_EQ(request.conversation.messages[0].content, "hi");
+  EXPECT_EQ(request.sampling.temperature, 1.0F);
+  EXPECT_EQ(request.sampling.top_p, 1.0F);
+  EXPECT_EQ(request.sampling.top_k, 0);
   EXPECT_FALSE(request.max_tokens || request.seed || request.stream || request.include_usage);
   EXPECT_EQ(request.format, AnswerFormat::kText);
 }
@@ -48,9 +48,9 @@ TEST(ChatRequest, ReadsEveryHonouredField) {
       body(R"("temperature":0,"top_p":0.5,"top_k":40,"seed":-3,"stop":["a","b"],"max_tokens":9,)"
            R"("ignore_eos":false,"max_completion_tokens":5,"stream":true,)"
            R"("stream_options":{"include_usage":true},"response_format":{"type":"text"})"));
-  EXPECT_EQ(request.temperature, 0.0F);
-  EXPECT_EQ(request.top_p, 0.5F);
-  EXPECT_EQ(request.top_k, 40);
+  EXPECT_EQ(request.sampling.temperature, 0.0F);
+  EXPECT_EQ(request.sampling.top_p, 0.5F);
+  EXPECT_EQ(request.sampling.top_k, 40);
   EXPECT_EQ(request.seed, static_cast<uint64_t>(-3));
   EXPECT_EQ(request.stop, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(request.max_tokens, 5) << "max_completion_tokens wins";
@@ -60,13 +60,14 @@ TEST(ChatRequest, ReadsEveryHonouredField) {
             AnswerFormat::kJsonObject);
   EXPECT_EQ(accepted(body(R"("stop":"x")")).stop, std::vector<std::string>{"x"});
   EXPECT_EQ(accepted(body(R"("max_completion_tokens":5,"max_tokens":9)")).max_tokens, 5);
-  EXPECT_EQ(accepted(body(R"("top_k":-1)")).top_k, 0);
+  EXPECT_EQ(accepted(body(R"("top_k":-1)")).sampling.top_k, 0);
   EXPECT_TRUE(accepted(body(R"("ignore_eos":true)")).ignore_eos);
 }
 
 TEST(ChatRequest, NullMeansNotSet) {
-  accepted(body(R"("temperature":null,"stop":null,"tools":null,"response_format":null,"seed":null,)"
-                R"("stream":null,"stream_options":null,"logprobs":null,"n":null)"));
+  accepted(
+      body(R"("temperature":null,"stop":null,"tools":null,"response_format":null,"seed":null,)"
+           R"("stream":null,"stream_options":null,"logprobs":null,"n":null,"logit_bias":null)"));
 }
 
 TEST(ChatRequest, ContentIsTextOrTextParts) {
@@ -74,10 +75,10 @@ TEST(ChatRequest, ContentIsTextOrTextParts) {
     return messages(R"([{"role":"user","content":)" + value + "}]");
   };
   EXPECT_EQ(accepted(content(R"([{"type":"text","text":"a"},{"type":"text","text":"b"}])"))
-                .messages[0]
+                .conversation.messages[0]
                 .content,
             "a\nb");
-  EXPECT_EQ(accepted(content(R"("")")).messages[0].content, "");
+  EXPECT_EQ(accepted(content(R"("")")).conversation.messages[0].content, "");
   EXPECT_EQ(refused(content(R"([{"type":"image_url","image_url":{"url":"x"}}])")).param,
             "messages[0].content[0].type");
   EXPECT_EQ(refused(content("7")).param, "messages[0].content");
@@ -88,8 +89,9 @@ TEST(ChatRequest, ContentIsTextOrTextParts) {
 }
 
 TEST(ChatRequest, MessagesAreChecked) {
-  EXPECT_EQ(accepted(messages(R"([{"role":"developer","content":"x"}])")).messages[0].role,
-            "system");
+  EXPECT_EQ(
+      accepted(messages(R"([{"role":"developer","content":"x"}])")).conversation.messages[0].role,
+      "system");
   // As the official client sends an answer back.
   accepted(messages(R"([{"role":"assistant","content":"x","refusal":null,"annotations":[],)"
                     R"("audio":null,"function_call":null,"tool_calls":null}])"));
@@ -148,9 +150,37 @@ TEST(ChatRequest, ValuesOutOfRangeNameTheirField) {
            Bad{R"("stop":["1","2","3","4","5"])", "stop"},
            Bad{R"("stop":{"a":1})", "stop"},
            Bad{R"("ignore_eos":1)", "ignore_eos"},
-           Bad{R"("ignore_eos":true,"response_format":{"type":"json_object"})", "ignore_eos"},
-           Bad{R"("stop":"}","response_format":{"type":"json_object"})", "stop"},
-           Bad{R"("response_format":{"type":"json_object"},"stop":["a"])", "stop"},
+           Bad{R"("n":0)", "n"},
+           Bad{R"("n":65)", "n"},
+           Bad{R"("min_p":1.1)", "min_p"},
+           Bad{R"("typical_p":0)", "typical_p"},
+           Bad{R"("repetition_penalty":0)", "repetition_penalty"},
+           Bad{R"("repeat_penalty":"1")", "repeat_penalty"},
+           Bad{R"("presence_penalty":2.1)", "presence_penalty"},
+           Bad{R"("frequency_penalty":-2.1)", "frequency_penalty"},
+           Bad{R"("min_tokens":-1)", "min_tokens"},
+           Bad{R"("min_tokens":9,"max_tokens":8)", "min_tokens"},
+           Bad{R"("logprobs":5)", "logprobs"},
+           Bad{R"("top_logprobs":2)", "top_logprobs"},
+           Bad{R"("logprobs":false,"top_logprobs":2)", "top_logprobs"},
+           Bad{R"("logprobs":true,"top_logprobs":21)", "top_logprobs"},
+           Bad{R"("prompt_logprobs":1,"stream":true)", "prompt_logprobs"},
+           Bad{R"("logit_bias":[1])", "logit_bias"},
+           Bad{R"("logit_bias":{"a":1})", "logit_bias"},
+           Bad{R"("logit_bias":{"-1":1})", "logit_bias"},
+           Bad{R"("logit_bias":{"1":101})", "logit_bias.1"},
+           Bad{R"("logit_bias":{"1":"x"})", "logit_bias.1"},
+           Bad{R"("stop_token_ids":5)", "stop_token_ids"},
+           Bad{R"("stop_token_ids":[-1])", "stop_token_ids[0]"},
+           Bad{R"("bad_words":"x")", "bad_words"},
+           Bad{R"("bad_words":["x",""])", "bad_words[1]"},
+           Bad{R"("skip_special_tokens":0)", "skip_special_tokens"},
+           Bad{R"("continue_final_message":true,"add_generation_prompt":true)",
+               "continue_final_message"},
+           Bad{R"("chat_template_kwargs":[])", "chat_template_kwargs"},
+           Bad{R"("chat_template_kwargs":{"messages":[]})", "chat_template_kwargs"},
+           Bad{R"("stream":true,"stream_options":{"continuous_usage_stats":"x"})",
+               "stream_options.continuous_usage_stats"},
            Bad{R"("stream":"true")", "stream"},
            Bad{R"("stream":1)", "stream"},
            Bad{R"("stream_options":{"include_usage":true})", "stream_options"},
@@ -175,21 +205,59 @@ TEST(ChatRequest, ValuesOutOfRangeNameTheirField) {
 
 TEST(ChatRequest, KnownButUnsupportedFieldsAreRefusedByNameUnlessTheyAskForNothing) {
   for (const char* field :
-       {R"("n":2)", R"("tools":[])", R"("tools":[{"type":"function"}])", R"("logprobs":true)",
-        R"("top_logprobs":3)", R"("logit_bias":{"1":5})", R"("frequency_penalty":0.1)",
-        R"("presence_penalty":-1)", R"("store":true)", R"("modalities":["text","audio"])",
-        R"("audio":{})", R"("reasoning_effort":"low")", R"("functions":[])", R"("min_p":0.1)",
-        R"("previous_response_id":"x")", R"("tool_choice":"auto")", R"("guided_json":{})"}) {
+       {R"("tools":[])", R"("tools":[{"type":"function"}])", R"("store":true)",
+        R"("modalities":["text","audio"])", R"("audio":{})", R"("reasoning_effort":"low")",
+        R"("functions":[])", R"("previous_response_id":"x")", R"("tool_choice":"auto")",
+        R"("guided_json":{})", R"("prompt":"x")", R"("suffix":"x")", R"("best_of":2)",
+        R"("truncate_prompt_tokens":5)", R"("return_token_ids":true)"}) {
     const std::string name(field + 1, std::string_view(field).find('"', 1) - 1);
     const Error error = refused(body(field));
     EXPECT_EQ(error.code, Code::kUnsupported) << field;
     EXPECT_EQ(error.param, name);
     EXPECT_NE(error.message.find(name), std::string::npos);
   }
-  const ChatRequest request = accepted(
-      body(R"("n":1,"logprobs":false,"logit_bias":{},"frequency_penalty":0,)"
-           R"("presence_penalty":0.0,"store":false,"modalities":["text"],"tool_choice":"none")"));
+  const ChatRequest request =
+      accepted(body(R"("store":false,"modalities":["text"],"tool_choice":"none","suffix":null)"));
   EXPECT_EQ(request.unknown_count, 0U);
+}
+
+TEST(ChatRequest, EverySamplingFieldArrives) {
+  const ChatRequest request = accepted(
+      body(R"("min_p":0.25,"typical_p":0.5,"repetition_penalty":1.5,"presence_penalty":-1,)"
+           R"("frequency_penalty":0.5,"min_tokens":3,"n":4,"logprobs":true,"top_logprobs":5,)"
+           R"("prompt_logprobs":2,"logit_bias":{"7":-100,"12":1.5},"stop_token_ids":[5,6],)"
+           R"("bad_words":["x"],"include_stop_str_in_output":true,"skip_special_tokens":false,)"
+           R"("echo":true,"chat_template_kwargs":{"title":"T"},"add_generation_prompt":false)"));
+  EXPECT_EQ(request.sampling.min_p, 0.25F);
+  EXPECT_EQ(request.sampling.typical_p, 0.5F);
+  EXPECT_EQ(request.sampling.repetition_penalty, 1.5F);
+  EXPECT_EQ(request.sampling.presence_penalty, -1.0F);
+  EXPECT_EQ(request.sampling.frequency_penalty, 0.5F);
+  EXPECT_EQ(request.sampling.min_tokens, 3);
+  EXPECT_EQ(request.n, 4);
+  EXPECT_EQ(request.logprobs, 5);
+  EXPECT_EQ(request.prompt_logprobs, 2);
+  ASSERT_EQ(request.sampling.bias.size(), 2U);
+  EXPECT_EQ(request.sampling.bias[0].token, 12) << "in the order of the text";
+  EXPECT_EQ(request.sampling.bias[1].bias, -100.0F);
+  EXPECT_EQ(request.stop_token_ids, (std::vector<Token>{5, 6}));
+  EXPECT_EQ(request.bad_words, std::vector<std::string>{"x"});
+  EXPECT_TRUE(request.include_stop && !request.skip_special_tokens && request.echo);
+  EXPECT_EQ(request.conversation.arguments["title"], "T");
+  EXPECT_FALSE(request.conversation.add_generation_prompt);
+  EXPECT_EQ(request.unknown_count, 0U);
+  EXPECT_EQ(accepted(body(R"("repeat_penalty":1.25)")).sampling.repetition_penalty, 1.25F);
+  EXPECT_FALSE(accepted(body(R"("logprobs":false,"top_logprobs":0)")).logprobs);
+  EXPECT_EQ(accepted(body(R"("logprobs":true)")).logprobs, 0);
+  EXPECT_FALSE(
+      accepted(body(R"("continue_final_message":true)")).conversation.add_generation_prompt);
+}
+
+TEST(ChatRequest, JsonObjectGoesWithStopAndIgnoreEos) {
+  const ChatRequest request =
+      accepted(body(R"("ignore_eos":true,"stop":"}","response_format":{"type":"json_object"})"));
+  EXPECT_TRUE(request.ignore_eos);
+  EXPECT_EQ(request.format, AnswerFormat::kJsonObject);
 }
 
 TEST(ChatRequest, FieldsWithoutEffectAreAccepted) {
@@ -231,7 +299,7 @@ TEST(ChatPrompt, FitsTheContextOrSaysBothNumbers) {
                     .render = testing::render_plain,
                     .context = 30};
   ChatRequest request;
-  request.messages = {{"user", "0123"}};  // 20 tokens with the template
+  request.conversation.messages = {{"user", "0123"}};  // 20 tokens with the template
   EXPECT_EQ(build_prompt(model, request)->tokens.size(), 20U);
   EXPECT_EQ(build_prompt(model, request)->max_new_tokens, 10) << "the rest of the context";
   request.max_tokens = 10;
@@ -243,7 +311,7 @@ TEST(ChatPrompt, FitsTheContextOrSaysBothNumbers) {
   EXPECT_NE(both.message.find("20 tokens and 11"), std::string::npos) << both.message;
   EXPECT_NE(both.message.find("holds 30"), std::string::npos) << both.message;
   request.max_tokens.reset();
-  request.messages = {{"user", "01234567890123"}};
+  request.conversation.messages = {{"user", "01234567890123"}};
   const Error full = build_prompt(model, request).error();
   EXPECT_EQ(full.code, Code::kTooLong);
   EXPECT_EQ(full.param, "messages");
@@ -267,7 +335,7 @@ TEST(ChatPrompt, NamesTheFieldThatAsksForTooMuch) {
   }
   auto both = accepted(body(R"("max_tokens":29,"max_completion_tokens":28)"));
   EXPECT_EQ(build_prompt(model, both).error().param, "max_completion_tokens");
-  both.messages.front().content = std::string(30, 'x');
+  both.conversation.messages.front().content = std::string(30, 'x');
   EXPECT_EQ(build_prompt(model, both).error().param, "messages");
 }
 
@@ -284,7 +352,7 @@ TEST(ChatPrompt, WhatCannotFitIsNotEncodedToItsEnd) {
                           .render = testing::render_plain,
                           .context = 30};
   ChatRequest request;
-  request.messages = {{"user", std::string(1 << 20, 'x')}};
+  request.conversation.messages = {{"user", std::string(1 << 20, 'x')}};
   request.max_tokens = 1;
   const Error refused = build_prompt(model, request).error();
   EXPECT_EQ(
@@ -300,7 +368,8 @@ TEST(ChatPrompt, UpToEightContextsAreCountedExactly) {
                           .render = testing::render_plain,
                           .context = 30};
   ChatRequest request;
-  request.messages = {{"user", std::string(200, 'x')}};  // and 16 tokens of the template
+  request.conversation.messages = {
+      {"user", std::string(200, 'x')}};  // and 16 tokens of the template
   const std::string message = build_prompt(model, request).error().message;
   EXPECT_TRUE(message.starts_with("The prompt has 216 tokens; the context of octo holds 30"))
       << message;
@@ -312,7 +381,7 @@ TEST(ChatPrompt, HasExactlyOneBos) {
                     .render = testing::render_plain,
                     .context = 100};
   ChatRequest request;
-  request.messages = {{"user", "x"}};
+  request.conversation.messages = {{"user", "x"}};
   const auto prompt = build_prompt(model, request);
   EXPECT_EQ(prompt->tokens.front(), testing::kBos);
   EXPECT_EQ(std::ranges::count(prompt->tokens, testing::kBos), 1);

@@ -20,6 +20,11 @@ Result<int64_t> read_integer(const Json& value, const std::string& path, int64_t
 Result<double> read_real(const Json& value, const std::string& path, double min, double max,
                          bool above_min = false);
 
+// "PATH[3]"
+inline std::string at(const std::string& path, size_t index) {
+  return path + "[" + std::to_string(index) + "]";
+}
+
 // The member, or nullptr if it is absent or null: OpenAI's clients send null for "not set".
 inline const Json* member(const Json& object, const char* name) {
   const auto found = object.find(name);

@@ -13,18 +13,21 @@
 
 namespace o3::api::openai {
 
-// One chat request from its submission to the engine until the engine's Finish: the tokens go
-// through the output chain into the answer. Lives on its connection's io thread. Whoever leaves
-// first (client, stop string, engine, server), exactly one outcome is counted.
+// One request from the submission of its choices to the engine until the engine's last Finish: each
+// choice's tokens go through an output chain into the answer. Lives on its connection's io thread.
+// Whoever leaves first (client, stop string, engine, server), exactly one outcome is counted.
 class Generation final : public DeltaReceiver, public std::enable_shared_from_this<Generation> {
  public:
   struct Parts {
     std::shared_ptr<http::Exchange> exchange;
     std::shared_ptr<const ServedModel> model;
-    std::shared_ptr<const engine::Request> request;
-    int32_t prompt_tokens = 0;
+    std::vector<std::shared_ptr<const engine::Request>> requests;  // one for each choice
+    std::vector<std::string> echoes;  // of each choice: what its text begins with
+    std::vector<Token> named_stops;   // stop tokens that the client named: stop_reason tells them
+    int32_t prompt_tokens = 0;        // of all prompts
+    bool prompt_only = false;         // no text is asked for
     std::unique_ptr<Answer> answer;
-    std::vector<std::string> stops;
+    OutputChain::Options output;
     Permit permit;
   };
   Generation(Services& services, Parts parts);
@@ -35,21 +38,45 @@ class Generation final : public DeltaReceiver, public std::enable_shared_from_th
   void on_shutdown() override;
 
  private:
+  struct Choice {
+    size_t index = 0;
+    OutputChain chain;
+    ScoredPrompt prompt{};
+    Nanoseconds last_token{};
+    int32_t completion_tokens = 0;  // so far
+    bool begun = false;             // a token of it has come
+    bool ended = false;             // its end is part of the answer
+    Outcome outcome = Outcome::kStop;
+  };
+
+  Choice& choice_of(RequestId id);
+  const engine::Request& request_of(const Choice& choice) const {
+    return *parts_.requests[choice.index];
+  }
+  bool submit_all();
   void on_client_gone();
-  void take_tokens(const std::vector<Token>& tokens);
-  void on_finish(const engine::Finish& finish);
-  void succeed(Outcome outcome, int32_t completion_tokens);
+  void begin(Choice& choice);
+  void take_tokens(Choice& choice, engine::Delta& delta);
+  bool show(Choice& choice);  // what its chain released; false: the reader is too slow
+  void on_finish(Choice& choice, const engine::Finish& finish);
+  void end_choice(Choice& choice, Outcome outcome, const engine::Finish* finish);
+  void succeed();
   void fail(Outcome outcome, const Error& error);
   void abandon();  // nobody reads the answer any more
+  void cancel_all();
   void end(Outcome outcome);
+  void settle(const engine::Finish& finish);
+  Usage usage() const;
   void close_record(Outcome outcome, const std::function<void(const Result<void>&)>& then);
 
   Services& services_;
   DeltaRouter& router_;
   Parts parts_;
-  OutputChain chain_;
+  std::vector<Choice> choices_;
   std::string released_;
-  Nanoseconds last_token_{};
+  size_t unfinished_;  // choices whose Finish has not come
+  int64_t settled_prompt_ = 0;
+  int64_t settled_completion_ = 0;
   bool begun_ = false;  // a token has come
   bool ended_ = false;  // the outcome is known and counted
 };

@@ -13,34 +13,55 @@ class StreamAnswer final : public Answer {
                std::chrono::milliseconds ping_interval)
       : exchange_(std::move(exchange)),
         heading_(std::move(heading)),
+        logprobs_(heading_),
         ping_interval_(ping_interval),
         next_ping_(exchange_->started + ping_interval),
-        chunk_head_(render_heading(heading_, "chat.completion.chunk")) {}
+        chunk_head_(render_heading(heading_, chat() ? "chat.completion.chunk" : "text_completion")),
+        offsets_(heading_.choices, 0) {}
 
   // The head waits for the first token, so that a request that fails before it gets a status.
   void begin() override {
     open();
+    if (!chat()) return;
     frames_.clear();
-    append_choice("{\"role\":\"assistant\",\"content\":\"\"}", "null");
+    for (size_t choice = 0; choice < heading_.choices; ++choice) {
+      append_choice(choice, R"("delta":{"role":"assistant","content":""},"logprobs":null)", nullptr,
+                    {});
+    }
     exchange_->send(frames_);
   }
 
-  bool text(std::string_view released) override {
-    std::string delta = "{\"content\":";
-    append_json_string(delta, released);
+  bool prompt(size_t choice, std::string_view echo, const ScoredPrompt& scored) override {
+    if (echo.empty()) return true;
     frames_.clear();
-    append_choice(delta + "}", "null");
-    written_ = true;
-    return exchange_->send(frames_);
+    std::string logprobs = "null";
+    if (heading_.logprobs && !chat()) {
+      logprobs = logprobs_.render({}, &scored, offsets_[choice]);
+    }
+    append_choice(choice, content(echo, logprobs), nullptr, {});
+    return send();
   }
 
-  bool finish(FinishReason reason, const Usage& usage) override {
+  bool piece(size_t choice, const Piece& piece, const Usage& so_far) override {
     frames_.clear();
-    append_choice("{}", "\"" + std::string(reason_name(reason)) + "\"");
-    if (heading_.include_usage) {
-      sse::append_event(frames_,
-                        chunk_head_ + ",\"choices\":[],\"usage\":" + render_usage(usage) + "}");
-    }
+    const std::string logprobs =
+        heading_.logprobs ? logprobs_.render(piece.tokens, nullptr, offsets_[choice]) : "null";
+    append_choice(choice, content(piece.text, logprobs), nullptr, so_far);
+    return send();
+  }
+
+  bool end_choice(size_t choice, const ChoiceEnd& end, const Usage& so_far) override {
+    frames_.clear();
+    append_choice(choice, chat() ? R"("delta":{},"logprobs":null)" : R"("text":"","logprobs":null)",
+                  &end, so_far);
+    return send();
+  }
+
+  bool finish(const Usage& usage) override {
+    if (!heading_.include_usage) return true;
+    frames_.clear();
+    sse::append_event(frames_,
+                      chunk_head_ + ",\"choices\":[],\"usage\":" + render_usage(usage) + "}");
     return exchange_->send(frames_);
   }
 
@@ -69,6 +90,8 @@ class StreamAnswer final : public Answer {
   }
 
  private:
+  bool chat() const noexcept { return heading_.dialect == Dialect::kChat; }
+
   void open() {
     if (std::exchange(opened_, true)) return;
     http::Response head = sse::stream_head();
@@ -76,19 +99,39 @@ class StreamAnswer final : public Answer {
     exchange_->begin_stream(head);
   }
 
-  void append_choice(std::string_view delta, std::string_view reason) {
+  bool send() {
+    written_ = true;
+    return exchange_->send(frames_);
+  }
+
+  std::string content(std::string_view text, std::string_view logprobs) const {
+    std::string out = chat() ? "\"delta\":{\"content\":" : "\"text\":";
+    append_json_string(out, text);
+    if (chat()) out += '}';
+    return out.append(",\"logprobs\":").append(logprobs);
+  }
+
+  // `members`: text or delta, and logprobs.
+  void append_choice(size_t choice, std::string_view members, const ChoiceEnd* end,
+                     const Usage& so_far) {
     std::string json = chunk_head_;
-    json.append(",\"choices\":[{\"index\":0,\"delta\":").append(delta);
-    json.append(",\"logprobs\":null,\"finish_reason\":").append(reason).append("}]");
-    if (heading_.include_usage) json += ",\"usage\":null";
+    json.append(",\"choices\":[{\"index\":").append(std::to_string(choice)).append(",");
+    json.append(members).append(render_end(end)).append("}]");
+    if (heading_.continuous_usage) {
+      json.append(",\"usage\":").append(render_usage(so_far));
+    } else if (heading_.include_usage) {
+      json += ",\"usage\":null";
+    }
     sse::append_event(frames_, json + "}");
   }
 
   const std::shared_ptr<http::Exchange> exchange_;
   const AnswerHeading heading_;
+  const LogprobsRenderer logprobs_;
   const std::chrono::milliseconds ping_interval_;
   Nanoseconds next_ping_;
   const std::string chunk_head_;
+  std::vector<size_t> offsets_;  // code points of each choice's text so far
   std::string frames_;
   bool opened_ = false;
   bool written_ = false;  // since the last tick

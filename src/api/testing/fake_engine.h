@@ -22,7 +22,8 @@ struct Script {
   bool endless = false;                     // the last step repeats until cancelled
   std::chrono::microseconds pause{0};       // between steps
   Outcome outcome = Outcome::kStop;
-  std::optional<Error> error{};    // of the finish
+  std::optional<Error> error{};  // of the finish
+  std::optional<Token> stop_token{};
   std::optional<Error> refusal{};  // of submit()
 };
 
@@ -129,20 +130,40 @@ class FakeEngine final : public engine::EngineClient {
     }
   }
 
+  // `top` letters from A on beside the token.
+  static engine::TokenLogprobs scores(Token token, int32_t top, float logprob) {
+    engine::TokenLogprobs made{.logprob = logprob, .rank = 1, .top = {}};
+    for (int32_t i = 0; i < top; ++i) made.top.push_back({i == 0 ? token : 'A' + i, logprob - i});
+    return made;
+  }
+
   static engine::Delta step(Run& run) {
     engine::Delta delta{.id = run.request->id, .tokens = {}, .finish = {}};
+    const auto& work = std::get<engine::Generate>(run.request->work);
+    if (run.next == 0 && run.tokens == 0 && work.prompt_logprobs) {
+      for (size_t i = 1; i < work.prompt.size(); ++i) {
+        delta.prompt_logprobs.push_back(scores(work.prompt[i], *work.prompt_logprobs, -2.0F));
+      }
+    }
     if (!run.cancelled && run.next < run.script.steps.size()) {
       delta.tokens = run.script.steps[run.next];
       run.tokens += static_cast<int32_t>(delta.tokens.size());
+      for (const Token token : delta.tokens) {
+        if (!work.logprobs) break;
+        // The later a choice, the likelier its tokens.
+        const auto choice = static_cast<float>(work.sampling.choice);
+        delta.logprobs.push_back(scores(token, *work.logprobs, -1.0F / (1.0F + choice)));
+      }
       if (!run.script.endless || run.next + 1 < run.script.steps.size()) ++run.next;
     }
     if (run.cancelled || run.next >= run.script.steps.size()) {
-      const auto prompt = std::get<engine::Generate>(run.request->work).prompt.size();
+      const size_t prompt = work.prompt.size();
       delta.finish =
           engine::Finish{.outcome = run.cancelled ? Outcome::kCancelled : run.script.outcome,
                          .error = run.cancelled ? std::nullopt : run.script.error,
                          .prompt_tokens = static_cast<int32_t>(prompt),
-                         .completion_tokens = run.tokens};
+                         .completion_tokens = run.tokens,
+                         .stop_token = run.script.stop_token};
     }
     return delta;
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "api/served_model.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 
@@ -54,16 +55,18 @@ inline std::vector<Token> tokens_of(std::string_view text) {
   return ByteTokenizer().encode(text, text::SpecialTokens::kPlain);
 }
 
-// "role:content\n" per message, then "assistant:".
-inline Result<std::vector<text::Segment>> render_plain(
-    const std::vector<text::ChatMessage>& messages) {
+// The argument `title`, "role:content\n" per message, then "assistant:".
+inline Result<std::vector<text::Segment>> render_plain(const Conversation& conversation) {
   std::vector<text::Segment> segments;
-  for (const auto& message : messages) {
+  if (conversation.arguments.contains("title")) {
+    segments.push_back({conversation.arguments["title"].get<std::string>(), false});
+  }
+  for (const auto& message : conversation.messages) {
     segments.push_back({message.role + ":", true});
     segments.push_back({message.content, false});
     segments.push_back({"\n", true});
   }
-  segments.push_back({"assistant:", true});
+  if (conversation.add_generation_prompt) segments.push_back({"assistant:", true});
   return segments;
 }
 

@@ -53,15 +53,17 @@ class ServerFixture : public ::testing::Test {
     };
     ServedModels served;
     for (const char* id : {"octo", "other"}) {
-      served.push_back(std::make_shared<ServedModel>(ServedModel{.id = id,
-                                                                 .created = 1700000000,
-                                                                 .tokenizer = tokenizer,
-                                                                 .render = render_plain,
-                                                                 .instance = {},
-                                                                 .revision = 7,
-                                                                 .context = 1024,
-                                                                 .stop_tokens = {kEos},
-                                                                 .json_object = factory_of(id)}));
+      served.push_back(
+          std::make_shared<ServedModel>(ServedModel{.id = id,
+                                                    .aliases = {id + std::string("-latest")},
+                                                    .created = 1700000000,
+                                                    .tokenizer = tokenizer,
+                                                    .render = render_plain,
+                                                    .instance = {},
+                                                    .revision = 7,
+                                                    .context = 1024,
+                                                    .stop_tokens = {kEos},
+                                                    .json_object = factory_of(id)}));
     }
     return served;
   }
@@ -76,7 +78,12 @@ class ServerFixture : public ::testing::Test {
   }
   static std::string post(std::string_view body, std::string_view key = kKey,
                           std::string_view more = "") {
-    return "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
+    return post_to("/v1/chat/completions", body, key, more);
+  }
+  static std::string post_to(std::string_view path, std::string_view body,
+                             std::string_view key = kKey, std::string_view more = "") {
+    return "POST " + std::string(path) +
+           " HTTP/1.1\r\nHost: localhost\r\n"
            "Content-Type: application/json\r\nAuthorization: Bearer " +
            std::string(key) + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
            std::string(more) + "\r\n" + std::string(body);

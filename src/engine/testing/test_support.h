@@ -22,6 +22,8 @@ struct Ask {
   std::vector<Token> stop_tokens = {};
   SamplingParams sampling = {.temperature = 0.0F};
   ConstraintFactory constraint = {};
+  std::optional<int32_t> logprobs = std::nullopt;
+  std::optional<int32_t> prompt_logprobs = std::nullopt;
 };
 
 inline std::shared_ptr<const Request> make_request(Ask ask) {
@@ -33,7 +35,9 @@ inline std::shared_ptr<const Request> make_request(Ask ask) {
                           .sampling = ask.sampling,
                           .max_new_tokens = ask.max_new_tokens,
                           .stop_tokens = std::move(ask.stop_tokens),
-                          .constraint = std::move(ask.constraint)};
+                          .constraint = std::move(ask.constraint),
+                          .logprobs = ask.logprobs,
+                          .prompt_logprobs = ask.prompt_logprobs};
   return std::make_shared<const Request>(std::move(request));
 }
 
@@ -42,6 +46,8 @@ class RecordingSink final : public DeltaSink {
  public:
   struct Record {
     std::vector<Token> tokens;
+    std::vector<TokenLogprobs> logprobs;
+    std::vector<TokenLogprobs> prompt_logprobs;
     std::vector<Finish> finishes;  // one, if the engine keeps its promise
     bool after_finish = false;     // something came after the Finish
   };
@@ -53,6 +59,8 @@ class RecordingSink final : public DeltaSink {
       Record& record = records_[delta.id.value];
       record.after_finish |= !record.finishes.empty();
       record.tokens.insert(record.tokens.end(), delta.tokens.begin(), delta.tokens.end());
+      for (auto& one : delta.logprobs) record.logprobs.push_back(std::move(one));
+      for (auto& one : delta.prompt_logprobs) record.prompt_logprobs.push_back(std::move(one));
       if (delta.finish) {
         record.finishes.push_back(*std::move(delta.finish));
         ++finished_;
