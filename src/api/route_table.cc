@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/hex.h"
 #include "base/log.h"
 
 namespace o3::api {
@@ -18,13 +19,6 @@ bool matches(const std::string& row, std::string_view path) {
 
 bool may_be_public(govern::Action action) {
   return action == govern::Action::kReadHealth || action == govern::Action::kReadPage;
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 }  // namespace

@@ -33,7 +33,14 @@ Result<ChatPrompt> build_prompt(const ServedModel& model, const ChatRequest& req
     return error;
   }
   const size_t counted = kCountedContexts * static_cast<size_t>(model.context);
-  auto encoded = model.tokenizer->encode_at_most(*segments, counted);
+  auto bounded = model.tokenizer->encode_at_most(*segments, counted);
+  if (!bounded.ok()) {
+    Error error = std::move(bounded).error();
+    error.code = Code::kInvalid;
+    error.param = "messages";
+    return error;
+  }
+  text::BoundedTokens encoded = *std::move(bounded);
   if (!encoded.fits) {
     return prompt_too_long(model, "at least " + std::to_string(encoded.at_least));
   }
