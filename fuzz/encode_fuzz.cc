@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any segments of any bytes: encoding loses nothing, trusts nobody it should not, and streaming
 // gives the text of the whole. Bytes FE and FF in the input begin a new segment, untrusted and
-// trusted.
+// trusted. The kinds of models and normalizers take turns over the same text.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,8 @@
 
 #include "base/check.h"
 #include "text/detokenizer.h"
-#include "text/testing/synthetic_vocabulary.h"
+#include "text/testing/mixed_trust.h"
+#include "text/testing/small_tokenizers.h"
 #include "text/unicode/utf8.h"
 
 namespace {
@@ -18,19 +19,7 @@ namespace {
 using o3::Token;
 using o3::text::Segment;
 using o3::text::SpecialTokens;
-using o3::text::TokenKind;
-
-std::unique_ptr<o3::text::Tokenizer> make_tokenizer() {
-  o3::text::SyntheticVocabulary source({{"<|e|>", TokenKind::kControl},
-                                        {"<|e|>>", TokenKind::kControl},
-                                        {"<e>", TokenKind::kUserDefined}});
-  source.merge("e", "e");
-  source.merge("<", "|");
-  source.merge(" ", "ee");
-  source.merge("|", ">");
-  source.merge("\xC3", "\xA9");
-  return *o3::text::load_tokenizer(source.spec());
-}
+using o3::text::Tokenizer;
 
 bool all_one(const std::vector<Segment>& segments, bool trusted) {
   for (const Segment& segment : segments) {
@@ -39,10 +28,22 @@ bool all_one(const std::vector<Segment>& segments, bool trusted) {
   return true;
 }
 
+void check(const Tokenizer& tokenizer, const std::vector<Segment>& segments,
+           const std::string& whole) {
+  const auto tokens = tokenizer.encode(segments);
+  O3_CHECK(tokens.ok(), "a short text has tokens");
+  const auto parsed = tokenizer.encode(whole, SpecialTokens::kParse);
+  const auto plain = tokenizer.encode(whole, SpecialTokens::kPlain);
+  O3_CHECK(!all_one(segments, true) || *tokens == *parsed, "all trusted = parsed");
+  O3_CHECK(!all_one(segments, false) || *tokens == *plain, "none trusted = plain");
+  O3_CHECK(!o3::text::makes_control(tokenizer, *plain), "untrusted text makes no control token");
+  o3::text::check_mixed_trust(tokenizer, whole);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const std::unique_ptr<o3::text::Tokenizer> kTokenizer = make_tokenizer();
+  static const o3::text::SmallTokenizers kTokenizers;
   std::vector<Segment> segments(1);
   std::string whole;
   for (size_t i = 0; i < size; ++i) {
@@ -53,18 +54,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       whole += static_cast<char>(data[i]);
     }
   }
-  const std::vector<Token> tokens = kTokenizer->encode(segments);
+  const Tokenizer& bytes = *kTokenizers.byte_level;
   const std::string repaired = o3::text::repaired_utf8(whole);
-  O3_CHECK(o3::text::decode(*kTokenizer, tokens, true) == repaired, "nothing is lost");
-  if (all_one(segments, true)) {
-    O3_CHECK(tokens == kTokenizer->encode(whole, SpecialTokens::kParse), "all trusted = parsed");
-  }
-  if (all_one(segments, false)) {
-    O3_CHECK(tokens == kTokenizer->encode(whole, SpecialTokens::kPlain), "none trusted = plain");
-    for (const Token token : tokens) {
-      O3_CHECK(!kTokenizer->is_control(token), "untrusted text makes no control token");
-    }
-  }
+  const auto tokens = bytes.encode(segments);
+  O3_CHECK(tokens.ok() && o3::text::decode(bytes, *tokens, true) == repaired, "nothing is lost");
+  for (const Tokenizer* tokenizer : kTokenizers.all()) check(*tokenizer, segments, whole);
   o3::text::Utf8Stream stream;
   std::string streamed;
   for (const char c : whole) stream.push({&c, 1}, streamed);

@@ -36,6 +36,14 @@ def main():
     expressions = EXPRESSIONS.split("\n")
     for i in range(0, len(expressions), 20):
         seed(f"expressions{i // 20}", "\n".join("{{ [" + e + "] }}" for e in expressions[i:i + 20]))
+    names = [f"v{i}" for i in range(60)]
+    seed("variables", "".join("{%set " + n + "=1%}" for n in names) + "{% set n = namespace(" +
+         ",".join(f"{n}=2" for n in names) + ") %}{% macro m(" + ",".join(names) + ") %}{{ v59 }}{{ kwargs }}{% endmacro %}"
+         "{% for i in range(9) %}{% for j in messages %}{% set n.v59 = j.content %}{{ v59 }}{{ n.v59 }}{% endfor %}{% endfor %}"
+         "{{ m(" + ",".join(f"{n}=3" for n in reversed(names)) + ", z=4) }}")
+    seed("padding", "{% for m in messages %}{{ [m]|tojson(indent=m.content) }}{{ ('{:' ~ m.content[:1] ~ '^9}').format('a') }}"
+         "{{ ('%' ~ m.content) % 1 if m.content == '5d' }}{{ m.content|indent(m.content, true) }}"
+         "{{ 'ab'.zfill(-9223372036854775807 - 1) }}{{ 'ab'.center(9, m.content[:1]) }}{% endfor %}")
 
 
 if __name__ == "__main__":

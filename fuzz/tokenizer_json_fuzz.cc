@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "text/detokenizer.h"
 #include "text/hf/tokenizer_json.h"
+#include "text/testing/mixed_trust.h"
 #include "text/unicode/utf8.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -26,16 +27,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // The end of the file as text: it holds pieces of the vocabulary.
   const std::string text =
       "Hello, w\xC3\xB6rld <|end|> 123  " + std::string(json.substr(size - size / 4));
-  for (const o3::Token token : tokenizer.encode(text, SpecialTokens::kPlain)) {
+  const auto plain = tokenizer.encode(text, SpecialTokens::kPlain);
+  if (!plain.ok()) return 0;
+  for (const o3::Token token : *plain) {
     O3_CHECK(!tokenizer.is_control(token) || token == tokenizer.unknown(),
              "plain text makes no control token");
     O3_CHECK(token >= 0 && token < tokenizer.vocabulary_size(), "tokens are in the vocabulary");
   }
-  const auto tokens = tokenizer.encode(text, SpecialTokens::kParse);
+  const auto parsed = tokenizer.encode(text, SpecialTokens::kParse);
+  if (!parsed.ok()) return 0;
+  const std::vector<o3::Token>& tokens = *parsed;
   (void)tokenizer.encode(text, SpecialTokens::kPlainSpecial);
-  const std::vector<o3::text::Segment> segments = {{text.substr(0, text.size() / 2), true},
-                                                   {text.substr(text.size() / 2), false}};
-  (void)tokenizer.encode(segments);
+  o3::text::check_mixed_trust(tokenizer, text);
   O3_CHECK(o3::text::is_utf8(o3::text::decode(tokenizer, tokens, true)), "text is well-formed");
   o3::text::Detokenizer stream(tokenizer, true);
   std::string streamed;

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/hex.h"
 #include "base/log.h"
 
 namespace o3::api {
@@ -36,13 +37,6 @@ size_t distance(std::string_view a, std::string_view b) {
     }
   }
   return row.back();
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 }  // namespace

@@ -70,7 +70,8 @@ Result<void> evaluate(const PplOptions& options) {
   O3_ASSIGN(const auto backend, make_backend(options.runtime));
   const model::LoadOptions load = load_options(options.runtime);
   O3_ASSIGN(const LoadedModel loaded, load_model_file(options.runtime.model, *backend, load));
-  const std::vector<Token> tokens = loaded.tokenizer->encode(text, text::SpecialTokens::kPlain);
+  O3_ASSIGN(const std::vector<Token> tokens,
+            loaded.tokenizer->encode(text, text::SpecialTokens::kPlain));
   eval::PerplexityOptions perplexity = options.perplexity;
   perplexity.compute = load.compute;
   perplexity.bos = options.bos == "replace" ? eval::WindowBos::kReplace : eval::WindowBos::kNone;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/gguf_tokenizer.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +20,23 @@ std::vector<std::string_view> views(const artifact::StringArray& strings) {
   out.reserve(strings.size());
   for (const std::string_view text : strings) out.push_back(text);
   return out;
+}
+
+// The first files of this kind have no keys for them.
+void name_first_tokens(text::TokenizerSpec& spec) {
+  const auto name = [&](std::optional<Token>& id, Token first) {
+    if (!id && static_cast<size_t>(first) < spec.tokens.size()) id = first;
+  };
+  name(spec.unknown, 0);
+  name(spec.bos, 1);
+  name(spec.eos, 2);
+}
+
+// Where the file does not say: as llama.cpp has it.
+bool adds_bos_by_default(const text::TokenizerSpec& spec) {
+  constexpr std::array<std::string_view, 4> kPre = {"llama-bpe", "llama3", "llama-v3", "tekken"};
+  if (spec.model == "gpt2") return std::find(kPre.begin(), kPre.end(), spec.pre) != kPre.end();
+  return spec.model == "llama" || spec.model == "bert" || spec.model == "gemma4";
 }
 
 }  // namespace
@@ -40,8 +59,13 @@ Result<text::TokenizerSpec> gguf_tokenizer_spec(const artifact::GgufFile& file) 
   if (scores) spec.scores = *std::move(scores);
   O3_ASSIGN(const auto space, file.optional<bool>("tokenizer.ggml.add_space_prefix"));
   spec.add_space_prefix = space.value_or(true);
+  for (const char* key : {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
+    O3_ASSIGN(const auto end, file.optional<Token>(key));
+    if (end) spec.ends.push_back(*end);
+  }
+  if (spec.model == "llama") name_first_tokens(spec);
   O3_ASSIGN(const auto add_bos, file.optional<bool>("tokenizer.ggml.add_bos_token"));
-  spec.add_bos = add_bos.value_or(false);
+  spec.add_bos = add_bos.value_or(spec.bos.has_value() && adds_bos_by_default(spec));
   return spec;
 }
 

@@ -10,9 +10,11 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "artifact/gguf/gguf_writer.h"
 #include "base/testing/model_file.h"
 
 namespace o3::app {
@@ -60,10 +62,10 @@ TEST_F(SmolLm2Tokenizer, EqualsTheReferenceOnTheGoldenStrings) {
     const auto row = nlohmann::json::parse(line);
     const auto text = row[0].get<std::string>();
     const auto parsed = row[1].get<std::vector<Token>>();
-    ASSERT_EQ(tokenizer_->encode(text, text::SpecialTokens::kParse), parsed) << text;
+    ASSERT_EQ(*tokenizer_->encode(text, text::SpecialTokens::kParse), parsed) << text;
     // A third element: the ids with control tokens not parsed, where they differ.
     const auto plain = row.size() > 2 ? row[2].get<std::vector<Token>>() : parsed;
-    ASSERT_EQ(tokenizer_->encode(text, text::SpecialTokens::kPlain), plain) << text;
+    ASSERT_EQ(*tokenizer_->encode(text, text::SpecialTokens::kPlain), plain) << text;
     if (has_every_byte(text)) {
       ASSERT_EQ(text::decode(*tokenizer_, parsed, true), text);
       ASSERT_EQ(text::decode(*tokenizer_, plain, false), text);
@@ -84,7 +86,7 @@ TEST(GgufTokenizer, LoadsFromMetadata) {
   ASSERT_TRUE(full.ok()) << full.error().message;
   EXPECT_TRUE((*full)->adds_bos());
   EXPECT_EQ((*full)->bos(), 0);
-  EXPECT_EQ((*full)->encode("low low<t>", text::SpecialTokens::kParse),
+  EXPECT_EQ(*(*full)->encode("low low<t>", text::SpecialTokens::kParse),
             (std::vector<Token>{9, 10, 1}));
   const auto bare = load_file(seeds / "bare");
   ASSERT_TRUE(bare.ok()) << bare.error().message;
@@ -96,6 +98,100 @@ TEST(GgufTokenizer, LoadsFromMetadata) {
   const auto none = load_file(O3_SOURCE_DIR "/fuzz/corpus/gguf/empty");
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().param, "tokenizer.ggml.model");
+}
+
+using nlohmann::json;
+
+// By way of a file that holds what `vocabulary` has, and nothing more.
+Result<std::unique_ptr<text::Tokenizer>> load_written(const std::string& model,
+                                                      const std::string& pre,
+                                                      const json& vocabulary,
+                                                      std::optional<bool> add_bos = {}) {
+  artifact::GgufWriter writer;
+  writer.add("tokenizer.ggml.model", model);
+  if (!pre.empty()) writer.add("tokenizer.ggml.pre", pre);
+  writer.add_array("tokenizer.ggml.tokens", vocabulary["tokens"].get<std::vector<std::string>>());
+  writer.add_array<int32_t>("tokenizer.ggml.token_type",
+                            vocabulary["kinds"].get<std::vector<int32_t>>());
+  if (vocabulary.contains("merges")) {
+    writer.add_array("tokenizer.ggml.merges", vocabulary["merges"].get<std::vector<std::string>>());
+  }
+  if (vocabulary.contains("scores")) {
+    writer.add_array<float>("tokenizer.ggml.scores",
+                            vocabulary["scores"].get<std::vector<float>>());
+  }
+  for (const auto& [name, id] : vocabulary["ids"].items()) {
+    writer.add_scalar("tokenizer.ggml." + name + "_token_id", id.get<uint32_t>());
+  }
+  if (add_bos) writer.add_scalar("tokenizer.ggml.add_bos_token", *add_bos);
+  const std::vector<std::byte> bytes = writer.build();
+  O3_ASSIGN(const artifact::GgufFile file, artifact::GgufFile::parse(bytes, "written.gguf"));
+  return load_gguf_tokenizer(file);
+}
+
+json golden() {
+  std::ifstream file(O3_SOURCE_DIR "/tests/golden/tokenizer/gguf.json");
+  return json::parse(file);
+}
+
+// Every model and every name of a pre-tokenizer against llama.cpp (tools/golden/tokenizer_gguf.py).
+TEST(GgufTokenizer, EveryNameEqualsTheReference) {
+  const json all = golden();
+  EXPECT_GE(all["rows"].size(), 30u);
+  for (const json& row : all["rows"]) {
+    const auto model = row["model"].get<std::string>();
+    const auto pre = row["pre"].get<std::string>();
+    const auto loaded = load_written(model, pre, all["vocabularies"][model]);
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    EXPECT_EQ((*loaded)->adds_bos(), row["adds_bos"].get<bool>()) << model << " " << pre;
+    for (size_t i = 0; i < all["texts"].size(); ++i) {
+      const auto text = all["texts"][i].get<std::string>();
+      const auto ids = all["ids"][row["ids"].get<size_t>()][i].get<std::vector<Token>>();
+      EXPECT_EQ(*(*loaded)->encode(text, text::SpecialTokens::kPlain), ids)
+          << model << " " << pre << " " << text;
+    }
+  }
+}
+
+TEST(GgufTokenizer, WhatTheFirstFilesLeaveOut) {
+  const json all = golden();
+  json vocabulary = all["vocabularies"]["llama"];
+  vocabulary["ids"] = json::object();
+  const auto loaded = load_written("llama", "", vocabulary);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_EQ((*loaded)->unknown(), 0);
+  EXPECT_EQ((*loaded)->bos(), 1);
+  EXPECT_EQ((*loaded)->eos(), 2);
+  EXPECT_TRUE((*loaded)->adds_bos());
+  const auto told = load_written("llama", "", vocabulary, false);
+  ASSERT_TRUE(told.ok()) << told.error().message;
+  EXPECT_FALSE((*told)->adds_bos());
+  json bytes = all["vocabularies"]["gpt2"];
+  bytes["ids"] = json::object();
+  const auto without = load_written("gpt2", "llama-bpe", bytes);  // there is none to add
+  ASSERT_TRUE(without.ok()) << without.error().message;
+  EXPECT_FALSE((*without)->adds_bos());
+}
+
+TEST(GgufTokenizer, EndsOfTurnsAreControlWhateverTheirKind) {
+  json vocabulary = golden()["vocabularies"]["llama"];
+  for (const char* name : {"</s>", "<|im_end|>", "<turn>", "<message>"}) {
+    vocabulary["tokens"].push_back(name);
+    vocabulary["kinds"].push_back(1);
+    vocabulary["scores"].push_back(0);
+  }
+  const auto size = static_cast<Token>(vocabulary["tokens"].size());
+  vocabulary["tokens"][2] = "<pad>";
+  vocabulary["ids"] = {{"bos", 1}, {"eos", size - 4}, {"eot", size - 2}, {"eom", size - 1}};
+  const auto loaded = load_written("llama", "", vocabulary);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  for (Token token = size - 4; token < size; ++token) {
+    const std::string text((*loaded)->bytes(token, true));
+    EXPECT_TRUE((*loaded)->is_control(token)) << text;
+    EXPECT_EQ(*(*loaded)->encode(text, text::SpecialTokens::kParse), std::vector<Token>{token});
+    const auto plain = (*loaded)->encode(text, text::SpecialTokens::kPlainSpecial);
+    for (const Token made : *plain) EXPECT_FALSE((*loaded)->is_control(made)) << text;
+  }
 }
 
 }  // namespace

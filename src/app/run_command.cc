@@ -38,12 +38,14 @@ Result<std::vector<Token>> prompt_tokens(const RunOptions& options, const Loaded
   if (!options.prompt_ids.empty()) return options.prompt_ids;
   const text::Tokenizer& tokenizer = *loaded.tokenizer;
   if (options.raw) {
-    return text::with_bos(tokenizer, tokenizer.encode(options.prompt, text::SpecialTokens::kParse));
+    O3_ASSIGN(auto tokens, tokenizer.encode(options.prompt, text::SpecialTokens::kParse));
+    return text::with_bos(tokenizer, std::move(tokens));
   }
   text::RenderInput input;
   input.messages = {{"user", options.prompt}};
   O3_ASSIGN(const auto segments, render_chat(loaded, std::move(input), clock));
-  return text::with_bos(tokenizer, tokenizer.encode(segments));
+  O3_ASSIGN(auto tokens, tokenizer.encode(segments));
+  return text::with_bos(tokenizer, std::move(tokens));
 }
 
 // "1,2,3"; nothing when an id is not a number.

@@ -32,8 +32,13 @@ int bench(const std::string& text, const std::string& path, int runs) {
     }
     load = std::min(load, seconds() - start);
     start = seconds();
-    tokens = (*tokenizer)->encode(text, o3::text::SpecialTokens::kParse).size();
+    const auto encoded = (*tokenizer)->encode(text, o3::text::SpecialTokens::kParse);
     encode = std::min(encode, seconds() - start);
+    if (!encoded.ok()) {
+      std::fprintf(stderr, "error: %s\n", encoded.error().message.c_str());
+      return 1;
+    }
+    tokens = encoded->size();
   }
   std::printf("%s\tload %.1f ms\tencode %.1f ms\t%.2f MB/s\t%zu tokens\n", path.c_str(), load * 1e3,
               encode * 1e3, static_cast<double>(text.size()) / encode / 1e6, tokens);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // o3 text: what tokenizers and templates make of text. JSON lines in, JSON lines out.
-#include <cstdio>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,6 +9,7 @@
 
 #include "app/command.h"
 #include "app/hf_tokenizer.h"
+#include "app/json_lines.h"
 #include "config/json_reader.h"
 #include "text/detokenizer.h"
 #include "text/tokenizer.h"
@@ -28,23 +27,14 @@ struct TextOptions {
 
 constexpr size_t kMaxLineBytes = 64u << 20;
 
-// One answer for each line, in order. A line that cannot be handled is answered by an error, and
-// the run goes on. Answers are ASCII: some readers of lines break them at U+2028 too.
 Result<void> for_each_line(const std::function<Result<json>(const json&)>& answer) {
   config::JsonLimits limits;
   limits.bytes = kMaxLineBytes;
   limits.values = 10'000'000;
-  for (std::string line; std::getline(std::cin, line);) {
-    const auto parsed = config::read_json(line, limits);
-    const auto done = parsed.ok() ? answer(*parsed) : Result<json>(parsed.error());
-    const json out = done.ok() ? *done : json{{"error", done.error().message}};
-    const std::string text = out.dump(-1, ' ', true, json::error_handler_t::replace) + "\n";
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) {
-      return unavailable("standard output cannot be written");
-    }
-  }
-  std::fflush(stdout);
-  return {};
+  return answer_lines<json>([&](const std::string& line) -> Result<json> {
+    O3_ASSIGN(const json parsed, config::read_json(line, limits));
+    return answer(parsed);
+  });
 }
 
 Result<std::string> text_of(const json& line) {
@@ -77,7 +67,8 @@ Result<std::vector<Token>> ids_of(const json& line, const text::Tokenizer& token
 Result<json> encode_line(const json& line, const text::Tokenizer& tokenizer, bool plain) {
   O3_ASSIGN(const std::string text, text_of(line));
   const auto specials = plain ? text::SpecialTokens::kPlainSpecial : text::SpecialTokens::kParse;
-  return json{{"ids", tokenizer.encode(text, specials)}};
+  O3_ASSIGN(const std::vector<Token> ids, tokenizer.encode(text, specials));
+  return json{{"ids", ids}};
 }
 
 Result<json> decode_line(const json& line, const text::Tokenizer& tokenizer) {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // o3 text render: conversations through a chat template. JSON lines in, JSON lines out.
 #include <chrono>
-#include <cstdio>
 #include <ctime>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,6 +10,7 @@
 #include <utility>
 
 #include "app/command.h"
+#include "app/json_lines.h"
 #include "app/number_option.h"
 #include "app/template_source.h"
 #include "base/local_time.h"
@@ -128,17 +127,10 @@ Result<void> render(const RenderOptions& options, std::optional<std::chrono::sec
                                              ? read_model_templates(options.tokenizer)
                                              : read_template_file(options.template_file));
   O3_ASSIGN(const Renderer renderer, Renderer::make(source, time));
-  for (std::string line; std::getline(std::cin, line);) {
-    const auto text = renderer.answer(line);
-    const Json answer = text.ok() ? Json{{"text", *text}} : Json{{"error", text.error().message}};
-    const std::string out = answer.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
-    // In ASCII, as some readers take U+2028 for the end of a line; flushed for programs that wait
-    // for an answer before they ask again.
-    if (std::fwrite(out.data(), 1, out.size(), stdout) != out.size() || std::fflush(stdout) != 0) {
-      return unavailable("standard output cannot be written");
-    }
-  }
-  return {};
+  return answer_lines<Json>([&](const std::string& line) -> Result<Json> {
+    O3_ASSIGN(std::string text, renderer.answer(line));
+    return Json{{"text", std::move(text)}};
+  });
 }
 
 ExitCode run(const RenderOptions& options) {

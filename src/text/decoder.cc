@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "base/hex.h"
 #include "text/byte_alphabet.h"
 
 namespace o3::text {
@@ -12,12 +13,6 @@ namespace {
 
 using Step = Decoder::Step;
 using Kind = Decoder::Step::Kind;
-
-int hex_digit(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   if (from.empty()) return;

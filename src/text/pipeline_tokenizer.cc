@@ -15,15 +15,25 @@ namespace {
 constexpr double kMostGrowth = 4096;
 constexpr double kMostDecodedBytes = 1u << 30;  // of all tokens
 
+// What normalizer and pre-tokenizer make of so many bytes of one text.
+double most_bytes(const TokenizerParts& parts, double bytes, bool normalized) {
+  if (normalized && parts.normalizer != nullptr) bytes = parts.normalizer->most_bytes(bytes);
+  return parts.pre_tokenizer == nullptr ? bytes : bytes * parts.pre_tokenizer->growth();
+}
+
 Result<void> check_growth(const TokenizerParts& parts) {
-  double growth = parts.normalizer != nullptr ? parts.normalizer->growth() : 1;
-  if (parts.pre_tokenizer != nullptr) growth *= parts.pre_tokenizer->growth();
+  double growth = most_bytes(parts, 1, true);
   if (growth > kMostGrowth) {
     return unsupported("the tokenizer could make texts " +
                        std::to_string(static_cast<int64_t>(std::min(growth, 1e15))) +
                        " times longer; 4096 is the most that is allowed");
   }
-  const double bytes = parts.decoder.growth() * static_cast<double>(parts.vocabulary->text_bytes());
+  double bytes = static_cast<double>(parts.vocabulary->text_bytes());
+  for (const AddedToken& token : parts.added) {  // they are decoded as they are matched
+    if (!token.normalized || parts.normalizer == nullptr) continue;
+    bytes += parts.normalizer->most_bytes(static_cast<double>(token.text.size()));
+  }
+  bytes *= parts.decoder.growth();
   if (bytes > kMostDecodedBytes) {
     return unsupported("the tokenizer's decoder could make its tokens longer than 1 GiB in all");
   }
@@ -124,20 +134,35 @@ void PipelineTokenizer::decode_pieces() {
   }
 }
 
-std::vector<Token> PipelineTokenizer::encode(std::string_view text, SpecialTokens specials) const {
+Result<void> PipelineTokenizer::check_length(double bytes) const {
+  if (bytes <= static_cast<double>(parts_.max_text_bytes)) return {};
+  return Error{Code::kTooLong,
+               "the text could take " + std::to_string(static_cast<int64_t>(bytes)) +
+                   " bytes on its way to tokens; " + std::to_string(parts_.max_text_bytes) +
+                   " are allowed: give it in parts",
+               {}};
+}
+
+Result<std::vector<Token>> PipelineTokenizer::encode(std::string_view text,
+                                                     SpecialTokens specials) const {
   Source source;
   source.text = text;
   if (specials != SpecialTokens::kPlain) source.trust = Trust::all();
-  source.repair();
-  return encode_source(source, specials == SpecialTokens::kPlainSpecial, SIZE_MAX).tokens;
+  O3_ASSIGN(BoundedTokens all,
+            encode_source(source, specials == SpecialTokens::kPlainSpecial, SIZE_MAX));
+  return std::move(all.tokens);
 }
 
-std::vector<Token> PipelineTokenizer::encode(std::span<const Segment> segments) const {
-  return encode_at_most(segments, SIZE_MAX).tokens;
+Result<std::vector<Token>> PipelineTokenizer::encode(std::span<const Segment> segments) const {
+  O3_ASSIGN(BoundedTokens all, encode_at_most(segments, SIZE_MAX));
+  return std::move(all.tokens);
 }
 
-BoundedTokens PipelineTokenizer::encode_at_most(std::span<const Segment> segments,
-                                                size_t most) const {
+Result<BoundedTokens> PipelineTokenizer::encode_at_most(std::span<const Segment> segments,
+                                                        size_t most) const {
+  double bytes = 0;
+  for (const Segment& segment : segments) bytes += static_cast<double>(segment.text.size());
+  O3_TRY(check_length(bytes));
   std::string joined;
   Source source;
   for (const Segment& segment : segments) {
@@ -146,45 +171,53 @@ BoundedTokens PipelineTokenizer::encode_at_most(std::span<const Segment> segment
     if (segment.trusted) source.trust.add(begin, joined.size());
   }
   source.text = joined;
-  source.repair();
   return encode_source(source, false, most);
 }
 
-BoundedTokens PipelineTokenizer::encode_source(const Source& source, bool plain_specials,
-                                               size_t most) const {
+Result<BoundedTokens> PipelineTokenizer::encode_source(Source& source, bool plain_specials,
+                                                       size_t most) const {
+  O3_TRY(check_length(static_cast<double>(source.text.size())));
+  source.repair();
   const std::string_view text = source.text;
-  O3_CHECK(text.size() < UINT32_MAX / 4, "texts are bounded by the request's size");
+  O3_TRY(check_length(static_cast<double>(text.size())));
   Run run{source, plain_specials, parts_.model->encoder(text.size()), {}, {}, {}, most};
   run.out().reserve(std::min(most, text.size() / 4 + 8));
   size_t done = 0;
   while (!raw_.empty() && run.result.fits) {
     const auto match = raw_.find(text, done, source.trust, plain_specials);
     if (!match) break;
-    encode_section(done, match->begin, run);
+    O3_TRY(encode_section(done, match->begin, run));
     if (run.result.fits) run.add(match->token);
     done = match->end;
   }
-  if (run.result.fits) encode_section(done, text.size(), run);
+  if (run.result.fits) O3_TRY(encode_section(done, text.size(), run));
   return std::move(run.result);
 }
 
-void PipelineTokenizer::encode_section(size_t begin, size_t end, Run& run) const {
-  if (begin == end) return;
+Result<void> PipelineTokenizer::encode_section(size_t begin, size_t end, Run& run) const {
+  if (begin == end) return {};
   const std::string_view section = run.source.text.substr(begin, end - begin);
   const Trust& trust = run.source.trust;
   const bool same = parts_.normalizer == nullptr || parts_.normalizer->keeps(section);
+  O3_TRY(check_length(most_bytes(parts_, static_cast<double>(section.size()), !same)));
   const bool at_origin = begin == 0 && (same || begins_origin(section));
   if (normalized_.empty() || trust.everything() || trust.nothing()) {
-    if (same) return encode_normalized(section, trust, at_origin, run);
-    MarkedText text{std::string(section), {}};
-    parts_.normalizer->apply(text);
-    return encode_normalized(text.text, trust, at_origin, run);
+    MarkedText text;
+    if (!same) {
+      text.text = section;
+      parts_.normalizer->apply(text);
+    }
+    encode_normalized(same ? section : text.text, trust, at_origin, run);
+    return {};
   }
   MarkedText text{std::string(section), std::string(section.size(), '\0')};
-  for (const Trust::Range& range : trust.ranges()) {
-    for (size_t at = std::max(range.begin, begin); at < std::min(range.end, end); ++at) {
-      text.marks[at - begin] = '\1';
-    }
+  const std::vector<Trust::Range>& ranges = trust.ranges();
+  auto range = std::upper_bound(ranges.begin(), ranges.end(), begin,
+                                [](size_t at, const Trust::Range& r) { return at < r.end; });
+  for (; range != ranges.end() && range->begin < end; ++range) {
+    const size_t from = std::max(range->begin, begin);
+    std::fill_n(text.marks.begin() + static_cast<std::ptrdiff_t>(from - begin),
+                std::min(range->end, end) - from, '\1');
   }
   if (!same) parts_.normalizer->apply(text);
   Trust after = Trust::none();
@@ -192,6 +225,7 @@ void PipelineTokenizer::encode_section(size_t begin, size_t end, Run& run) const
     if (text.marks[at] != 0) after.add(at, at + 1);
   }
   encode_normalized(text.text, after, at_origin, run);
+  return {};
 }
 
 void PipelineTokenizer::encode_normalized(std::string_view text, const Trust& trust, bool at_origin,

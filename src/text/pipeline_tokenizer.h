@@ -34,11 +34,12 @@ struct TokenizerParts {
   std::optional<Token> bos;
   std::optional<Token> eos;
   bool add_bos = false;
+  size_t max_text_bytes = kMaxTextBytes;  // tests make do with less
 };
 
 class PipelineTokenizer final : public Tokenizer {
  public:
-  // kUnsupported: normalizer, pre-tokenizer or decoder could make texts huge.
+  // kUnsupported: normalizer, pre-tokenizer or decoder could make texts of tokens huge.
   static Result<std::unique_ptr<Tokenizer>> build(TokenizerParts parts);
 
   int32_t vocabulary_size() const noexcept override { return parts_.vocabulary->size(); }
@@ -54,9 +55,10 @@ class PipelineTokenizer final : public Tokenizer {
   std::optional<Token> find(std::string_view piece_text) const override {
     return parts_.vocabulary->find(piece_text);
   }
-  std::vector<Token> encode(std::string_view text, SpecialTokens specials) const override;
-  std::vector<Token> encode(std::span<const Segment> segments) const override;
-  BoundedTokens encode_at_most(std::span<const Segment> segments, size_t most) const override;
+  Result<std::vector<Token>> encode(std::string_view text, SpecialTokens specials) const override;
+  Result<std::vector<Token>> encode(std::span<const Segment> segments) const override;
+  Result<BoundedTokens> encode_at_most(std::span<const Segment> segments,
+                                       size_t most) const override;
   std::string_view bytes(Token token, bool show_control) const noexcept override;
   std::string join(std::span<const Token> tokens, bool show_control) const override;
 
@@ -66,8 +68,9 @@ class PipelineTokenizer final : public Tokenizer {
   struct Source;  // well-formed text and whose it is
   struct Run;     // the work on one text
 
-  BoundedTokens encode_source(const Source& source, bool plain_specials, size_t most) const;
-  void encode_section(size_t begin, size_t end, Run& run) const;
+  Result<void> check_length(double bytes) const;
+  Result<BoundedTokens> encode_source(Source& source, bool plain_specials, size_t most) const;
+  Result<void> encode_section(size_t begin, size_t end, Run& run) const;
   void encode_normalized(std::string_view text, const Trust& trust, bool at_origin, Run& run) const;
   void encode_plain(std::string_view text, bool at_origin, Run& run) const;
   bool begins_origin(std::string_view section) const;

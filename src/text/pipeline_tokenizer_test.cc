@@ -3,11 +3,13 @@
 #include "text/pipeline_tokenizer.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <random>
 #include <string>
 #include <vector>
 
+#include "text/model/bpe_model.h"
 #include "text/testing/synthetic_vocabulary.h"
 #include "text/unicode/utf8.h"
 
@@ -39,13 +41,13 @@ class BpeTokenizerTest : public ::testing::Test {
     return out;
   }
   std::vector<Token> parse(std::string_view text) const {
-    return tokenizer_->encode(text, SpecialTokens::kParse);
+    return *tokenizer_->encode(text, SpecialTokens::kParse);
   }
   std::vector<Token> plain(std::string_view text) const {
-    return tokenizer_->encode(text, SpecialTokens::kPlain);
+    return *tokenizer_->encode(text, SpecialTokens::kPlain);
   }
   std::vector<Token> marked(const std::vector<Segment>& segments) const {
-    return tokenizer_->encode(segments);
+    return *tokenizer_->encode(segments);
   }
 
   SyntheticVocabulary source_;
@@ -186,7 +188,7 @@ TEST_F(BpeTokenizerTest, StopsWhereThereAreMoreTokensThanWanted) {
       {"<|e|>", true}, {"low low\xff lo1", false}, {"<think>x", true}};
   const std::vector<Token> all = marked(segments);
   for (size_t most = 0; most <= all.size() + 2; ++most) {
-    const BoundedTokens bounded = tokenizer_->encode_at_most(segments, most);
+    const BoundedTokens bounded = *tokenizer_->encode_at_most(segments, most);
     EXPECT_EQ(bounded.fits, all.size() <= most);
     EXPECT_LE(bounded.at_least, all.size());
     if (bounded.fits) {
@@ -198,17 +200,128 @@ TEST_F(BpeTokenizerTest, StopsWhereThereAreMoreTokensThanWanted) {
       EXPECT_TRUE(std::equal(bounded.tokens.begin(), bounded.tokens.end(), all.begin()));
     }
   }
-  EXPECT_TRUE(tokenizer_->encode_at_most({}, 0).fits);
+  EXPECT_TRUE(tokenizer_->encode_at_most({}, 0)->fits);
 }
 
 TEST_F(BpeTokenizerTest, ALongPieceIsNotMergedInVain) {
   // The longest ordinary token is " low": n bytes have at least n / 4 tokens, which is enough here.
   const std::string run(4 << 20, 'x');
   const BoundedTokens bounded =
-      tokenizer_->encode_at_most(std::vector<Segment>{{run, false}}, 1000);
+      *tokenizer_->encode_at_most(std::vector<Segment>{{run, false}}, 1000);
   EXPECT_FALSE(bounded.fits);
   EXPECT_TRUE(bounded.tokens.empty());
   EXPECT_EQ(bounded.at_least, size_t{1} << 20);
+}
+
+std::unique_ptr<Tokenizer> small_tokenizer(NormalizerPtr normalizer, size_t max_text_bytes) {
+  const std::vector<std::string_view> texts = {"a", "\xEF\xBF\xBD"};
+  const std::vector<TokenKind> kinds(2, TokenKind::kNormal);
+  TokenizerParts parts;
+  parts.vocabulary = std::make_shared<const Vocabulary>(
+      *Vocabulary::build(texts, kinds, TextForm::kPlain));
+  parts.model = std::make_unique<BpeModel>(parts.vocabulary,
+                                           *MergeTable::build({}, *parts.vocabulary), BpeOptions{});
+  parts.normalizer = std::move(normalizer);
+  parts.max_text_bytes = max_text_bytes;
+  return *PipelineTokenizer::build(std::move(parts));
+}
+
+TEST(PipelineTokenizer, RefusesWhatIsTooLongBeforeAndBehindEachStep) {
+  const auto size = [](const Tokenizer& tokenizer, const std::string& text) {
+    const auto plain = tokenizer.encode(text, SpecialTokens::kPlain);
+    const auto parsed = tokenizer.encode(text, SpecialTokens::kParse);
+    const auto marked = tokenizer.encode(std::vector<Segment>{{text, true}, {"", false}});
+    const auto bounded = tokenizer.encode_at_most(std::vector<Segment>{{text, false}}, 5);
+    EXPECT_EQ(plain.ok(), parsed.ok() && marked.ok() && bounded.ok());
+    if (plain.ok()) return static_cast<int>(plain->size());
+    EXPECT_EQ(plain.error().code, Code::kTooLong);
+    EXPECT_NE(plain.error().message.find("10 are allowed"), std::string::npos);
+    return -1;
+  };
+  const auto as_it_is = small_tokenizer(nullptr, 10);
+  EXPECT_EQ(size(*as_it_is, "aaaaaaaaaa"), 10);
+  EXPECT_EQ(size(*as_it_is, "aaaaaaaaaaa"), -1);
+  EXPECT_EQ(size(*as_it_is, "a\xFF\xFF\xFF"), 4);
+  EXPECT_EQ(size(*as_it_is, "aa\xFF\xFF\xFF"), -1);  // 3 bytes for each
+  const auto longer = small_tokenizer(replace_text_normalizer("b", "aaaa"), 10);
+  EXPECT_EQ(size(*longer, "aaaaaaaaaa"), 10);
+  EXPECT_EQ(size(*longer, "ba"), 5);
+  EXPECT_EQ(size(*longer, "baa"), -1);  // every byte might become four
+  const auto prefixed = small_tokenizer(prepend_normalizer("aaaa"), 10);
+  EXPECT_EQ(size(*prefixed, "aaaaaa"), 10);
+  EXPECT_EQ(size(*prefixed, "aaaaaaa"), -1);
+}
+
+TEST(PipelineTokenizer, TheLimitIsLookedAtFirst) {
+  const size_t bytes = kMaxTextBytes + 1;  // never touched, so it takes no memory
+  void* map = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(map, MAP_FAILED);
+  const auto tokenizer = small_tokenizer(nullptr, kMaxTextBytes);
+  const auto tokens =
+      tokenizer->encode({static_cast<const char*>(map), bytes}, SpecialTokens::kPlain);
+  munmap(map, bytes);
+  ASSERT_FALSE(tokens.ok());
+  EXPECT_EQ(tokens.error().code, Code::kTooLong);
+}
+
+TEST(PipelineTokenizer, RefusesAddedTokensWhoseNormalTextsAreHuge) {
+  const std::vector<std::string_view> texts(1, std::string_view("a"));
+  TokenizerParts parts;
+  parts.vocabulary = std::make_shared<const Vocabulary>(
+      *Vocabulary::build(texts, std::vector<TokenKind>(1, TokenKind::kNormal), TextForm::kPlain));
+  parts.model = std::make_unique<BpeModel>(parts.vocabulary,
+                                           *MergeTable::build({}, *parts.vocabulary), BpeOptions{});
+  parts.normalizer = replace_text_normalizer("b", std::string(4000, 'a'));
+  AddedToken token{.text = std::string(1000, 'b'), .token = 0, .normalized = true};
+  parts.added.assign(300, token);
+  const auto built = PipelineTokenizer::build(std::move(parts));
+  ASSERT_FALSE(built.ok());
+  EXPECT_NE(built.error().message.find("1 GiB"), std::string::npos);
+}
+
+// What ends a turn is a control token, whatever the file says of its kind.
+TEST_F(BpeTokenizerTest, EndsAreControlWhateverTheirKind) {
+  SyntheticVocabulary source({{"</s>", TokenKind::kNormal},
+                              {"<s>", TokenKind::kUserDefined},
+                              {"<|im_end|>", TokenKind::kNormal},
+                              {"<stop>", TokenKind::kNormal},
+                              {"</b>", TokenKind::kNormal}});
+  source.merge("<", "|endoftext|>");  // ordinary text of this vocabulary
+  TokenizerSpec spec = source.spec();
+  spec.tokens.push_back("|endoftext|>");
+  spec.kinds.push_back(static_cast<int32_t>(TokenKind::kNormal));
+  spec.eos = 0;
+  spec.bos = 1;
+  spec.ends = {3};
+  const auto loaded = load_tokenizer(spec);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  const Tokenizer& tokenizer = **loaded;
+  for (const Token token : {0, 1, 2, 3}) {
+    EXPECT_TRUE(tokenizer.is_control(token)) << token;
+    const std::string text(tokenizer.bytes(token, true));
+    EXPECT_EQ(*tokenizer.encode(text, SpecialTokens::kParse), std::vector<Token>{token});
+    for (const auto how : {SpecialTokens::kPlain, SpecialTokens::kPlainSpecial}) {
+      const auto plain = tokenizer.encode(text, how);
+      EXPECT_EQ(plain->size(), text.size());
+      for (const Token made : *plain) EXPECT_FALSE(tokenizer.is_control(made));
+    }
+  }
+  EXPECT_FALSE(tokenizer.is_control(4));
+  EXPECT_FALSE(tokenizer.is_control(source.merged(0)));
+  spec.ends = {30'000};
+  EXPECT_FALSE(load_tokenizer(spec).ok());
+}
+
+TEST_F(BpeTokenizerTest, OfNormalTokensAlikeTheFirstCounts) {
+  TokenizerSpec spec = source_.spec();
+  spec.tokens.push_back(spec.tokens[static_cast<size_t>(source_.merged(1))]);
+  spec.kinds.push_back(static_cast<int32_t>(TokenKind::kNormal));
+  const auto loaded = load_tokenizer(spec);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  const auto last = static_cast<Token>(spec.tokens.size() - 1);
+  EXPECT_EQ(*(*loaded)->encode("low", SpecialTokens::kPlain), std::vector<Token>{source_.merged(1)});
+  EXPECT_EQ((*loaded)->bytes(last, false), "low");
+  EXPECT_EQ((*loaded)->join(std::vector<Token>{last, last}, false), "lowlow");
 }
 
 TEST_F(BpeTokenizerTest, RefusesContradictions) {
@@ -227,8 +340,6 @@ TEST_F(BpeTokenizerTest, RefusesContradictions) {
   EXPECT_NE(with([](auto& s) { s.kinds.pop_back(); }).find("token types"), std::string::npos);
   EXPECT_NE(with([](auto& s) { s.kinds[9] = 7; }).find("unknown type 7"), std::string::npos);
   EXPECT_NE(with([](auto& s) { s.tokens.clear(); }).find("0 tokens"), std::string::npos);
-  EXPECT_NE(with([](auto& s) { s.tokens[20] = s.tokens[21]; }).find("same text"),
-            std::string::npos);
   EXPECT_NE(with([](auto& s) { s.tokens[0] = ""; }).find("control token"), std::string::npos);
   EXPECT_NE(with([](auto& s) { s.eos = 999; }).find("bos or eos"), std::string::npos);
   EXPECT_NE(with([](auto& s) { s.bos = -1; }).find("bos or eos"), std::string::npos);
@@ -255,8 +366,8 @@ TEST_F(BpeTokenizerTest, AByteWithoutATokenGivesNone) {
   }
   const auto loaded = load_tokenizer(spec);
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
-  EXPECT_EQ((*loaded)->encode("\x04", SpecialTokens::kPlain), std::vector<Token>{});
-  EXPECT_EQ((*loaded)->encode("a\x04"
+  EXPECT_EQ(*(*loaded)->encode("\x04", SpecialTokens::kPlain), std::vector<Token>{});
+  EXPECT_EQ(*(*loaded)->encode("a\x04"
                               "b",
                               SpecialTokens::kPlain),
             bytes("ab"));

@@ -28,6 +28,10 @@ enum class SpecialTokens : uint8_t {
   kPlain,         // everything is ordinary text
 };
 
+// Of one text: as it is given, repaired, and at every step of its normalization. Positions in it
+// are 32 bits wide, with room for what the steps behind make of it.
+inline constexpr size_t kMaxTextBytes = (1u << 30) - 1;
+
 // What bounded encoding gives.
 struct BoundedTokens {
   std::vector<Token> tokens;  // all of them if `fits`, else those made before it was clear
@@ -59,16 +63,19 @@ class Tokenizer {
       std::string_view piece_text) const = 0;  // exact vocabulary entry
 
   // Adds no BOS/EOS. Ill-formed UTF-8 is taken as U+FFFD per maximal subpart. A byte for which the
-  // vocabulary has no token is left out, as in the reference implementations.
-  virtual std::vector<Token> encode(std::string_view text, SpecialTokens specials) const = 0;
+  // vocabulary has no token is left out, as in the reference implementations. kTooLong: more than
+  // kMaxTextBytes.
+  virtual Result<std::vector<Token>> encode(std::string_view text,
+                                            SpecialTokens specials) const = 0;
   // Control tokens arise only where their whole text lies in trusted characters.
-  virtual std::vector<Token> encode(std::span<const Segment> segments) const = 0;
+  virtual Result<std::vector<Token>> encode(std::span<const Segment> segments) const = 0;
   // The same, but may stop as soon as it is clear that there are more than `most`: what a caller
   // has no room for need not be paid for.
-  virtual BoundedTokens encode_at_most(std::span<const Segment> segments, size_t most) const {
-    std::vector<Token> tokens = encode(segments);
+  virtual Result<BoundedTokens> encode_at_most(std::span<const Segment> segments,
+                                               size_t most) const {
+    O3_ASSIGN(std::vector<Token> tokens, encode(segments));
     const size_t count = tokens.size();
-    return {.tokens = std::move(tokens), .at_least = count, .fits = count <= most};
+    return BoundedTokens{.tokens = std::move(tokens), .at_least = count, .fits = count <= most};
   }
 
   // Raw bytes of one token (may be part of a code point). Control tokens give their text when

@@ -33,12 +33,15 @@ struct TokenizerSpec {
   std::string model;                     // "gpt2": byte-level BPE; "llama", "gemma4", "bert", "t5"
   std::string pre;                       // the pre-tokeniser of "gpt2": "smollm"
   std::vector<std::string_view> tokens;  // by id; byte-level alphabet for "gpt2"
-  std::vector<int32_t> kinds;            // TokenKind by id; empty: all normal but bos and eos
+  // TokenKind by id; empty: all normal. Whatever stands there, bos, eos, ends and what texts like
+  // "<|im_end|>" name are control tokens.
+  std::vector<int32_t> kinds;
   std::vector<std::string_view> merges;  // "left right", best first
   std::vector<float> scores;             // by id: log probabilities; "llama", "t5"
   std::optional<Token> bos;
   std::optional<Token> eos;
   std::optional<Token> unknown;
+  std::vector<Token> ends;  // more ids that end a turn or a message
   bool add_bos = false;
   bool add_space_prefix = true;         // "llama", "t5"
   std::span<const std::byte> charsmap;  // "t5": precompiled normalization rules

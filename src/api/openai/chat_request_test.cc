@@ -342,9 +342,9 @@ TEST(ChatPrompt, NamesTheFieldThatAsksForTooMuch) {
 TEST(ChatPrompt, WhatCannotFitIsNotEncodedToItsEnd) {
   class StopsAtOnce final : public testing::ByteTokenizer {
    public:
-    text::BoundedTokens encode_at_most(std::span<const text::Segment> /*segments*/,
-                                       size_t most) const override {
-      return {.tokens = {}, .at_least = most + 1, .fits = false};
+    Result<text::BoundedTokens> encode_at_most(std::span<const text::Segment> /*segments*/,
+                                               size_t most) const override {
+      return text::BoundedTokens{.tokens = {}, .at_least = most + 1, .fits = false};
     }
   };
   const ServedModel model{.id = "octo",

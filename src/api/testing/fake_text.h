@@ -29,12 +29,13 @@ class ByteTokenizer : public text::Tokenizer {
   bool adds_bos() const noexcept override { return adds_bos_; }
   bool is_control(Token token) const noexcept override { return token == kBos || token == kEos; }
   std::optional<Token> find(std::string_view /*piece*/) const override { return std::nullopt; }
-  std::vector<Token> encode(std::string_view text, text::SpecialTokens /*s*/) const override {
+  Result<std::vector<Token>> encode(std::string_view text,
+                                    text::SpecialTokens /*s*/) const override {
     std::vector<Token> tokens;
     for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
     return tokens;
   }
-  std::vector<Token> encode(std::span<const text::Segment> segments) const override {
+  Result<std::vector<Token>> encode(std::span<const text::Segment> segments) const override {
     std::string whole;
     for (const auto& segment : segments) whole += segment.text;
     return encode(whole, text::SpecialTokens::kPlain);
@@ -52,7 +53,7 @@ class ByteTokenizer : public text::Tokenizer {
 };
 
 inline std::vector<Token> tokens_of(std::string_view text) {
-  return ByteTokenizer().encode(text, text::SpecialTokens::kPlain);
+  return *ByteTokenizer().encode(text, text::SpecialTokens::kPlain);
 }
 
 // The argument `title`, "role:content\n" per message, then "assistant:".

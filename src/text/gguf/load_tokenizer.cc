@@ -32,17 +32,52 @@ bool in_range(const TokenizerSpec& spec, const std::optional<Token>& token) {
   return !token || (*token >= 0 && static_cast<size_t>(*token) < spec.tokens.size());
 }
 
+// Texts that nobody writes but to end a turn or a document. Converters of fine-tuned models marked
+// some as ordinary: then a user's text could end the turn. ("</s>" is an HTML tag too: it counts
+// where the file names it as an end.)
+constexpr std::array<std::string_view, 5> kEndTexts = {
+    "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "<end_of_turn>",
+};
+
+// A merge makes it: then it is ordinary text of this vocabulary.
+bool is_merged(const TokenizerSpec& spec, std::string_view text) {
+  return std::any_of(spec.merges.begin(), spec.merges.end(), [text](std::string_view merge) {
+    const size_t space = merge.find(' ', 1);
+    return merge.size() == text.size() + 1 && space != std::string_view::npos &&
+           text.starts_with(merge.substr(0, space)) && text.ends_with(merge.substr(space + 1));
+  });
+}
+
+// Whatever the file says about their kinds.
+void mark_ends(const TokenizerSpec& spec, std::vector<TokenKind>& kinds) {
+  for (const auto& id : {spec.bos, spec.eos}) {
+    if (id) kinds[static_cast<size_t>(*id)] = TokenKind::kControl;
+  }
+  for (const Token id : spec.ends) kinds[static_cast<size_t>(id)] = TokenKind::kControl;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    const std::string_view text = spec.tokens[i];
+    const bool ends = text.starts_with('<') && text.ends_with('>') &&
+                      std::find(kEndTexts.begin(), kEndTexts.end(), text) != kEndTexts.end();
+    if (ends && kinds[i] != TokenKind::kControl && !is_merged(spec, text)) {
+      kinds[i] = TokenKind::kControl;
+    }
+  }
+}
+
 Result<std::vector<TokenKind>> kinds_of(const TokenizerSpec& spec) {
-  if (!in_range(spec, spec.bos) || !in_range(spec, spec.eos) || !in_range(spec, spec.unknown)) {
-    return invalid("the bos or eos or unknown token is outside the vocabulary of " +
+  const bool ends = std::all_of(spec.ends.begin(), spec.ends.end(),
+                                [&](Token end) { return in_range(spec, end); });
+  if (!in_range(spec, spec.bos) || !in_range(spec, spec.eos) || !in_range(spec, spec.unknown) ||
+      !ends) {
+    return invalid("the bos or eos or eot or unknown token is outside the vocabulary of " +
                        std::to_string(spec.tokens.size()) + " tokens",
                    "tokenizer.ggml.bos_token_id");
   }
   std::vector<TokenKind> kinds(spec.tokens.size(), TokenKind::kNormal);
-  for (const auto& id : {spec.bos, spec.eos}) {
-    if (id) kinds[static_cast<size_t>(*id)] = TokenKind::kControl;
+  if (spec.kinds.empty()) {
+    mark_ends(spec, kinds);
+    return kinds;
   }
-  if (spec.kinds.empty()) return kinds;
   if (spec.kinds.size() != spec.tokens.size()) {
     return invalid("there are " + std::to_string(spec.kinds.size()) + " token types for " +
                        std::to_string(spec.tokens.size()) + " tokens",
@@ -58,6 +93,7 @@ Result<std::vector<TokenKind>> kinds_of(const TokenizerSpec& spec) {
     }
     kinds[i] = static_cast<TokenKind>(kind);
   }
+  mark_ends(spec, kinds);
   return kinds;
 }
 
@@ -106,7 +142,7 @@ Result<TokenizerParts> common_parts(const TokenizerSpec& spec,
                                     std::span<const std::string_view> texts, TextForm form) {
   O3_ASSIGN(const std::vector<TokenKind> kinds, kinds_of(spec));
   TokenizerParts parts;
-  O3_ASSIGN(Vocabulary vocabulary, Vocabulary::build(texts, kinds, form));
+  O3_ASSIGN(Vocabulary vocabulary, Vocabulary::build(texts, kinds, form, Alike::kFirstCounts));
   parts.vocabulary = std::make_shared<const Vocabulary>(std::move(vocabulary));
   O3_ASSIGN(parts.added, added_of(spec, kinds));
   parts.bos = spec.bos;

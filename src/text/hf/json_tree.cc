@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/hex.h"
 #include "text/unicode/utf8.h"
 
 namespace o3::text {
@@ -12,12 +13,6 @@ namespace {
 constexpr size_t kMaxBytes = 1u << 30;
 constexpr size_t kMaxNodes = 1u << 25;
 constexpr size_t kMaxDepth = 64;
-
-int hex_digit(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';

@@ -88,6 +88,7 @@ Result<std::vector<MergePair>> read_merges(const JsonValue& model) {
   out.reserve(merges->size());
   for (const JsonValue merge : *merges) {
     if (const auto text = merge.string()) {
+      if (text->starts_with("#version")) continue;  // the first line of a merges.txt
       const size_t space = text->find(' ');
       if (space == std::string_view::npos || text->find(' ', space + 1) != std::string_view::npos) {
         return invalid("tokenizer.json: merge " + std::to_string(out.size()) +

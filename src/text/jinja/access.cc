@@ -25,6 +25,7 @@ Value no_attribute(const Value& object, std::string_view name) {
 // A method or an attribute, never a member; kUndefined when there is none.
 Result<Value> python_attribute(RenderState& state, const Value& object, std::string_view name) {
   if (object.kind() == Value::Kind::kObject) {
+    O3_TRY(state.charge(object.as_object()->attribute_cost(name)));
     O3_ASSIGN(Value value, object.as_object()->attribute(name));
     return value.is_undefined() ? no_attribute(object, name) : value;
   }

@@ -26,7 +26,9 @@ Result<Value> Interpreter::evaluate_optional(const ExprPtr& expr) {
 }
 
 Result<Value> Interpreter::evaluate(const NameExpr& expr) {
-  if (const Value* value = scopes_.find(expr.name)) return *value;
+  const ScopeStack::Found found = scopes_.find(expr.name);
+  O3_TRY(state_->charge(ScopeStack::cost(expr.name, found.scopes)));
+  if (found.value != nullptr) return *found.value;
   if (const Builtin* function = find_function(expr.name)) return Value(function);
   return Value::undefined("'" + expr.name + "' is undefined");
 }

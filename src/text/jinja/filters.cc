@@ -14,6 +14,7 @@
 #include "text/jinja/operators.h"
 #include "text/jinja/print.h"
 #include "text/jinja/string_ops.h"
+#include "text/jinja/unicode.h"
 
 namespace o3::text::jinja {
 namespace {
@@ -80,6 +81,14 @@ Result<TaintedString> indentation(const Call& call, const Value& width) {
   return TaintedString(std::string(count, ' '), Origin::kTemplate);
 }
 
+// Bytes of a line before its end, which is one character or CR LF.
+size_t without_line_end(std::string_view line) {
+  if (line.ends_with("\r\n")) return line.size() - 2;
+  const size_t last = line.empty() ? 0 : previous_code_point(line, line.size());
+  size_t pos = last;
+  return !line.empty() && is_line_end(next_code_point(line, pos)) ? last : line.size();
+}
+
 Result<Value> filter_indent(Call& call) {
   if (call.self.is_undefined()) return undefined_error(call.self);
   if (!call.self.is_string()) return invalid("filter 'indent' needs a string");
@@ -89,14 +98,17 @@ Result<Value> filter_indent(Call& call) {
   const bool blank = flag_argument(call, 2, false);
   TaintedString text = call.self.as_string();
   text.append("\n", Origin::kTemplate);  // as jinja2 does, so that an empty text has one line
-  O3_ASSIGN(const std::vector<Value> lines, split_lines(*call.state, text, false));
+  O3_ASSIGN(const std::vector<Value> lines, split_lines(*call.state, text, true));
   TaintedString out;
+  Origin end = Origin::kTemplate;  // of the line before: whoever ended it, any kind becomes "\n"
   for (size_t i = 0; i < lines.size(); ++i) {
     const TaintedString& line = lines[i].as_string();
+    const size_t size = without_line_end(line.view());
     O3_TRY(call.charge(line.copy_cost() + margin.copy_cost()));
-    if (i > 0) out.append("\n", Origin::kTemplate);
-    if (i == 0 ? first : (blank || !line.empty())) out.append(margin);
-    out.append(line);
+    if (i > 0) out.append("\n", end);
+    if (i == 0 ? first : (blank || size > 0)) out.append(margin);
+    out.append_slice(line, 0, size);
+    end = line.origin_at(size);
   }
   return like_subject(call, Value(std::move(out)));
 }
@@ -215,8 +227,7 @@ Result<Value> filter_tojson(Call& call) {
   format.ensure_ascii = flag_argument(call, 0, false);
   format.sort_keys = flag_argument(call, 3, false);
   if (const Value* indent = call.arg(1); indent != nullptr && !indent->is_none()) {
-    O3_ASSIGN(const TaintedString margin, indentation(call, *indent));
-    format.indent = margin.text();
+    O3_ASSIGN(format.indent, indentation(call, *indent));
     format.item_separator = TaintedString(",", Origin::kTemplate);
   }
   if (const Value* separators = call.arg(2); separators != nullptr && !separators->is_none()) {

@@ -37,7 +37,7 @@ class Formatter {
       if (text[brace] == '}') return invalid("format: single '}' in the format");
       const size_t end = text.find('}', brace);
       if (end == std::string_view::npos) return invalid("format: a field does not end");
-      O3_TRY(field(text.substr(brace + 1, end - brace - 1), format_->origin_at(brace)));
+      O3_TRY(field(format_->slice(brace + 1, end)));
       pos = end + 1;
     }
     return std::move(out_);
@@ -45,18 +45,21 @@ class Formatter {
 
  private:
   // name[!conversion][:specification]
-  Result<void> field(std::string_view text, Origin origin) {
+  Result<void> field(const TaintedString& written) {
+    const std::string_view text = written.view();
     const size_t brackets = text.find('[') < text.find_first_of("!:") ? text.rfind(']') : 0;
     if (brackets == std::string_view::npos) return invalid("format: expected ']'");
     const size_t end = std::min(text.find_first_of("!:", brackets), text.size());
     const std::string_view name = text.substr(0, end);
     std::string_view rest = text.substr(end);
     char conversion = 0;
+    Origin converter = Origin::kTemplate;
     if (rest.starts_with('!')) {
       if (rest.size() < 2 || (rest.size() > 2 && rest[2] != ':')) {
         return invalid("format: a conversion is one letter");
       }
       conversion = rest[1];
+      converter = written.origin_at(end + 1);
       rest.remove_prefix(2);
     }
     if (rest.starts_with(':')) rest.remove_prefix(1);
@@ -64,14 +67,16 @@ class Formatter {
       return unsupported("format: fields within a field are not supported");
     }
     O3_ASSIGN(Value value, looked_up(name));
-    O3_ASSIGN(value, converted(std::move(value), conversion));
-    O3_ASSIGN(const StringPtr written, write(value, rest, origin));
-    O3_TRY(call_->charge(written->copy_cost() + 2));
-    out_.append(*written);
+    O3_ASSIGN(value, converted(std::move(value), conversion, converter));
+    O3_ASSIGN(const StringPtr shown,
+              write(value, written.slice(text.size() - rest.size(), text.size())));
+    O3_TRY(call_->charge(shown->copy_cost() + 2));
+    out_.append(*shown);
     return {};
   }
 
-  Result<Value> converted(Value value, char conversion) {
+  // What repr() adds belongs to whoever asked for it.
+  Result<Value> converted(Value value, char conversion, Origin origin) {
     if (conversion == 0) return value;
     RenderState& state = *call_->state;
     if (conversion == 's') {
@@ -81,15 +86,16 @@ class Formatter {
     if (conversion == 'a') return unsupported("format: the conversion !a is not supported");
     if (conversion != 'r') return invalid("format: unknown conversion specifier");
     O3_ASSIGN(TaintedString shown, repr(state, value));
+    if (origin == Origin::kContent) shown = TaintedString(shown.text(), origin);
     return Value(std::move(shown));
   }
 
-  Result<StringPtr> write(const Value& value, std::string_view spec, Origin origin) {
+  Result<StringPtr> write(const Value& value, const TaintedString& spec) {
     RenderState& state = *call_->state;
     Value text = value;
     if (!spec.empty()) {
       O3_ASSIGN(const FormatSpec parsed, parse_format_spec(spec));
-      O3_ASSIGN(TaintedString shown, format_value(state, value, parsed, origin));
+      O3_ASSIGN(TaintedString shown, format_value(state, value, parsed));
       text = Value(std::move(shown));
     } else if (!value.is_string()) {
       O3_ASSIGN(StringPtr shown, to_string(state, value));
@@ -127,6 +133,7 @@ class Formatter {
   Result<const Value*> argument(std::string_view name) {
     const bool by_position = name.find_first_not_of("0123456789") == std::string_view::npos;
     if (!by_position) {
+      O3_TRY(call_->charge(1 + call_->named.size() / 8));
       for (const auto& [key, value] : call_->named) {
         if (key == name) return &value;
       }

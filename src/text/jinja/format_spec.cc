@@ -184,8 +184,8 @@ Result<void> check_number_spec(const Value& value, const FormatSpec& spec) {
   return {};
 }
 
-Result<TaintedString> format_number(RenderState& state, const Value& value, FormatSpec spec,
-                                    Origin origin) {
+Result<TaintedString> format_number(RenderState& state, const Value& value, FormatSpec spec) {
+  const Origin origin = spec.origin == Origin::kContent ? Origin::kContent : value.scalar_origin();
   O3_TRY(check_number_spec(value, spec));
   O3_TRY(state.charge(8 + static_cast<uint64_t>(spec.precision.value_or(0))));
   NumberText text;
@@ -204,34 +204,38 @@ Result<TaintedString> format_number(RenderState& state, const Value& value, Form
   const auto width = static_cast<size_t>(spec.width.value_or(0));
   if (spec.align == '=' && length < width) {
     O3_TRY(state.charge(1 + (width - length) / 4));
-    if (spec.grouping != 0 && spec.fill == "0") {
+    if (spec.grouping != 0 && spec.fill.view() == "0") {
       return unsupported("format: zeros before grouped digits are not supported");
     }
-    TaintedString out(text.head, value.scalar_origin());
-    for (size_t i = length; i < width; ++i) out.append(spec.fill, origin);
-    out.append(text.tail, value.scalar_origin());
+    TaintedString out(text.head, origin);
+    for (size_t i = length; i < width; ++i) out.append(spec.fill);
+    out.append(text.tail, origin);
     return out;
   }
   if (spec.align == 0 || spec.align == '=') spec.align = '>';
   spec.precision.reset();
-  return format_text(state, TaintedString(text.head + text.tail, value.scalar_origin()), spec,
-                     origin);
+  return format_text(state, TaintedString(text.head + text.tail, origin), spec);
 }
 
 }  // namespace
 
-Result<FormatSpec> parse_format_spec(std::string_view text) {
+Result<FormatSpec> parse_format_spec(const TaintedString& written) {
+  const std::string_view text = written.view();
   FormatSpec spec;
+  if (written.any_content()) spec.fill = TaintedString(" ", Origin::kContent);
   size_t pos = 0;
   bool has_fill = false;
   const size_t first = text.empty() ? 0 : utf8_length(text[0]);
   if (first < text.size() && is_align(text[first])) {
-    spec.fill = text.substr(0, first);
+    spec.fill = written.slice(0, first);
     spec.align = text[first];
     has_fill = true;
     pos = first + 1;
   } else if (!text.empty() && is_align(text[0])) {
     spec.align = text[pos++];
+  }
+  if (written.slice(has_fill ? first : 0, text.size()).any_content()) {
+    spec.origin = Origin::kContent;
   }
   const auto at = [&](char c) { return pos < text.size() && text[pos] == c; };
   if (at('+') || at('-') || at(' ')) spec.sign = text[pos++];
@@ -241,7 +245,7 @@ Result<FormatSpec> parse_format_spec(std::string_view text) {
   }
   if (at('0')) {
     if (!has_fill) {
-      spec.fill = "0";
+      spec.fill = written.slice(pos, pos + 1);
       if (spec.align == 0) spec.align = '=';
     }
     ++pos;
@@ -259,7 +263,7 @@ Result<FormatSpec> parse_format_spec(std::string_view text) {
 }
 
 Result<TaintedString> format_text(RenderState& state, const TaintedString& text,
-                                  const FormatSpec& spec, Origin origin) {
+                                  const FormatSpec& spec) {
   size_t end = text.size();
   auto length = static_cast<int64_t>(count_code_points(text.view()));
   if (spec.precision && *spec.precision < length) {
@@ -267,19 +271,18 @@ Result<TaintedString> format_text(RenderState& state, const TaintedString& text,
     end = 0;
     for (int64_t i = 0; i < length; ++i) end += utf8_length(text.text()[end]);
   }
-  const int64_t room = std::max<int64_t>(spec.width.value_or(0) - length, 0);
+  const int64_t room = std::max<int64_t>(std::max<int64_t>(spec.width.value_or(0), 0) - length, 0);
   O3_TRY(state.charge(text.copy_cost() + static_cast<uint64_t>(room) / 4));
   const int64_t left = spec.align == '>' ? room : spec.align == '^' ? room / 2 : 0;
   TaintedString out;
-  for (int64_t i = 0; i < left; ++i) out.append(spec.fill, origin);
+  for (int64_t i = 0; i < left; ++i) out.append(spec.fill);
   out.append_slice(text, 0, end);
-  for (int64_t i = left; i < room; ++i) out.append(spec.fill, origin);
+  for (int64_t i = left; i < room; ++i) out.append(spec.fill);
   return out;
 }
 
-Result<TaintedString> format_value(RenderState& state, const Value& value, const FormatSpec& spec,
-                                   Origin origin) {
-  if (value.is_number() || value.is_any_int()) return format_number(state, value, spec, origin);
+Result<TaintedString> format_value(RenderState& state, const Value& value, const FormatSpec& spec) {
+  if (value.is_number() || value.is_any_int()) return format_number(state, value, spec);
   if (!value.is_string()) {
     return invalid("unsupported format string passed to " + std::string(value.type_name()) +
                    ".__format__");
@@ -288,12 +291,12 @@ Result<TaintedString> format_value(RenderState& state, const Value& value, const
     return invalid(std::string("Unknown format code '") + spec.type + "' for object of type 'str'");
   }
   FormatSpec plain = spec;
-  const bool zeros = spec.align == '=' && spec.fill == "0";  // 0 before the width
+  const bool zeros = spec.align == '=' && spec.fill.view() == "0";  // 0 before the width
   if ((spec.align == '=' && !zeros) || spec.sign != '-' || spec.alternate || spec.grouping != 0) {
     return invalid("this format specifier is not allowed with a string");
   }
   if (zeros) plain.align = '<';
-  return format_text(state, value.as_string(), plain, origin);
+  return format_text(state, value.as_string(), plain);
 }
 
 }  // namespace o3::text::jinja

@@ -12,7 +12,9 @@
 namespace o3::text::jinja {
 
 struct FormatSpec {
-  std::string fill = " ";  // one character
+  TaintedString fill{" ", Origin::kTemplate};  // one character
+  // kContent where a message wrote any other part: then its author chose how a number is written.
+  Origin origin = Origin::kTemplate;
   char align = 0;          // < > ^ =, or 0: as the type has it
   char sign = '-';         // + - or blank
   bool alternate = false;  // #
@@ -23,15 +25,14 @@ struct FormatSpec {
 };
 
 // kInvalid: not of the mini-language.
-Result<FormatSpec> parse_format_spec(std::string_view text);
+Result<FormatSpec> parse_format_spec(const TaintedString& text);
 
-// format(value, spec); an empty spec is str(value). Padding and separators get `origin`, everything
-// else keeps the value's own.
-Result<TaintedString> format_value(RenderState& state, const Value& value, const FormatSpec& spec,
-                                   Origin origin);
+// format(value, spec); an empty spec is str(value). Padding has the origin of the fill character,
+// text its own; a number is content where its value or the specification is.
+Result<TaintedString> format_value(RenderState& state, const Value& value, const FormatSpec& spec);
 
 // Text cut to the precision and padded to the width (align 0: left).
 Result<TaintedString> format_text(RenderState& state, const TaintedString& text,
-                                  const FormatSpec& spec, Origin origin);
+                                  const FormatSpec& spec);
 
 }  // namespace o3::text::jinja

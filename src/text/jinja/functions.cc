@@ -161,7 +161,8 @@ Result<Value> strftime_now(Call& call) {
       if (!written) {
         return unsupported("strftime_now(): '" + std::string(directive) + "' is not supported");
       }
-      out.append(*written, format->origin_at(pos));
+      const bool content = format->slice(pos, pos + length).any_content();
+      out.append(*written, content ? Origin::kContent : Origin::kTemplate);
     }
     pos += length;
   }

@@ -159,6 +159,7 @@ Result<void> Interpreter::assign_each(const std::vector<Target>& targets, const 
 
 Result<void> Interpreter::assign(const Target& target, const Value& value) {
   if (const auto* name = std::get_if<TargetName>(&target.node)) {
+    O3_TRY(state_->charge(ScopeStack::cost(name->name)));
     scopes_.set(name->name, value);
     return {};
   }
@@ -166,13 +167,15 @@ Result<void> Interpreter::assign(const Target& target, const Value& value) {
     return assign_each(*several, value);
   }
   const auto& member = std::get<TargetMember>(target.node);
-  const Value* holder = scopes_.find(member.name);
+  const ScopeStack::Found found = scopes_.find(member.name);
+  O3_TRY(state_->charge(ScopeStack::cost(member.name, found.scopes)));
+  const Value* holder = found.value;
   auto* space = holder == nullptr || holder->kind() != Value::Kind::kObject
                     ? nullptr
                     : dynamic_cast<Namespace*>(holder->as_object());
   if (space == nullptr) return invalid("cannot assign attribute on non-namespace object");
   O3_TRY(check_member_name(member.member));
-  O3_TRY(state_->charge(1 + space->items().size() / 8));
+  O3_TRY(state_->charge(1 + space->attribute_cost(member.member)));
   space->set(member.member, value);
   return {};
 }
@@ -303,6 +306,7 @@ Result<void> Interpreter::Macro::bind_extras(Call& call) {
 
 Result<void> Interpreter::Macro::bind(Call& call) {
   const std::vector<Parameter>& parameters = definition_->parameters;
+  O3_TRY(call.charge(parameters.size() * (call.named.size() + 8) / 8));
   std::vector<std::pair<std::string_view, Value>> bound;
   std::vector<const Parameter*> missing;
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -320,7 +324,10 @@ Result<void> Interpreter::Macro::bind(Call& call) {
     }
   }
   O3_TRY(bind_extras(call));
-  for (auto& [name, value] : bound) interpreter_->scopes_.set(name, std::move(value));
+  for (auto& [name, value] : bound) {
+    O3_TRY(call.charge(ScopeStack::cost(name)));
+    interpreter_->scopes_.set(name, std::move(value));
+  }
   for (const Parameter* parameter : missing) {
     Value value = Value::undefined("parameter '" + parameter->name + "' was not provided");
     if (parameter->otherwise != nullptr) {

@@ -39,6 +39,9 @@ class Interpreter {
         : interpreter_(&interpreter), definition_(std::move(definition)), scope_(scope) {}
     std::string_view type_name() const noexcept override { return "macro"; }
     Result<Value> attribute(std::string_view name) override;
+    uint64_t attribute_cost(std::string_view name) const noexcept override {
+      return name == "arguments" ? 4 * definition_->parameters.size() : 0;
+    }
     Result<Value> call(Call& call) override;
     bool is_callable() const noexcept override { return true; }
 

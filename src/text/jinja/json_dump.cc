@@ -111,7 +111,7 @@ void JsonWriter::write_scalar(const Value& value) {
 void JsonWriter::new_line(int level) {
   if (!format_->indent) return;
   put("\n");
-  for (int i = 0; i < level; ++i) put(*format_->indent);
+  for (int i = 0; i < level; ++i) out_.append(*format_->indent);
 }
 
 void JsonWriter::open_item(bool first, int level) {
@@ -167,8 +167,8 @@ Result<void> JsonWriter::write_dict(const Pairs& items, int level) {
 }
 
 Result<void> JsonWriter::write(const Value& value, int level) {
-  const size_t indent = format_->indent ? format_->indent->size() : 0;
-  O3_TRY(state_->charge(1 + static_cast<size_t>(level) * indent / 16 +
+  const size_t indent = format_->indent ? format_->indent->copy_cost() - 1 : 0;
+  O3_TRY(state_->charge(1 + static_cast<size_t>(level) * indent +
                         format_->item_separator.copy_cost() + format_->key_separator.copy_cost()));
   switch (value.kind()) {
     case Value::Kind::kString:

@@ -279,15 +279,14 @@ Result<Value> str_is_title(Call& call) {
 template <char align>
 Result<Value> str_pad(Call& call) {
   FormatSpec spec;
-  O3_ASSIGN(spec.width, int_argument(call, 0, 0));
+  O3_ASSIGN(const int64_t width, int_argument(call, 0, 0));
+  spec.width = std::max<int64_t>(width, 0);
   O3_ASSIGN(const StringPtr fill, string_argument(call, 1));
-  Origin origin = Origin::kTemplate;
   if (fill != nullptr) {
     if (count_code_points(fill->view()) != 1) {
       return invalid("The fill character must be exactly one character long");
     }
-    spec.fill = fill->text();
-    origin = fill->origin_at(0);
+    spec.fill = *fill;
   }
   const TaintedString& text = call.self.as_string();
   spec.align = align;
@@ -298,15 +297,16 @@ Result<Value> str_pad(Call& call) {
     FormatSpec left = spec;
     left.align = '>';
     left.width = length + room / 2 + 1;
-    O3_ASSIGN(const TaintedString shifted, format_text(*call.state, text, left, origin));
+    O3_ASSIGN(const TaintedString shifted, format_text(*call.state, text, left));
     spec.align = '<';
-    return text_value(format_text(*call.state, shifted, spec, origin));
+    return text_value(format_text(*call.state, shifted, spec));
   }
-  return text_value(format_text(*call.state, text, spec, origin));
+  return text_value(format_text(*call.state, text, spec));
 }
 
 Result<Value> str_zfill(Call& call) {
-  O3_ASSIGN(const int64_t width, int_argument(call, 0, 0));
+  O3_ASSIGN(const int64_t asked, int_argument(call, 0, 0));
+  const int64_t width = std::max<int64_t>(asked, 0);
   const TaintedString& text = call.self.as_string();
   const auto length = static_cast<int64_t>(count_code_points(text.view()));
   const size_t sign = text.view().starts_with('-') || text.view().starts_with('+') ? 1 : 0;

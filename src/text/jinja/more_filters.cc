@@ -50,8 +50,9 @@ Result<std::vector<Value>> batches(const Call& call) {
   }
   if (row.empty()) return out;
   if (call.arg(1) != nullptr && !call.arg(1)->is_none()) {
-    const int64_t missing = count - static_cast<int64_t>(row.size());
-    O3_TRY(call.charge(static_cast<uint64_t>(std::max<int64_t>(missing, 0))));
+    const auto filled = static_cast<int64_t>(row.size());
+    const int64_t missing = count > filled ? count - filled : 0;
+    O3_TRY(call.charge(static_cast<uint64_t>(missing)));
     for (int64_t i = 0; i < missing; ++i) row.push_back(*call.arg(1));
   }
   O3_TRY(finish());

@@ -19,6 +19,9 @@ class Namespace final : public Object {
   explicit Namespace(std::vector<std::pair<Value, Value>> items) : items_(std::move(items)) {}
   std::string_view type_name() const noexcept override { return "Namespace"; }
   Result<Value> attribute(std::string_view name) override;
+  uint64_t attribute_cost(std::string_view name) const noexcept override {
+    return items_.size() / 8 * (1 + name.size() / 64);
+  }
   void set(std::string_view name, Value value);
   const std::vector<std::pair<Value, Value>>& items() const noexcept { return items_; }
 

@@ -24,7 +24,12 @@ class TemplateWriter {
 
   std::string expression(int depth) {
     if (depth == 0) return text();
-    switch (random_() % 13) {
+    switch (random_() % 15) {
+      case 9:
+        return "({'k': [" + expression(depth - 1) + ", 1]}|tojson(indent=" + text() + "))";
+      case 10:
+        return "(('{:' ~ (" + text() + ")[:1] ~ '^9}{:' ~ (" + text() + ")[:1] ~ '>7}').format(" +
+               expression(depth - 1) + ", 12))";
       case 4:
         return "('<{}|{}>'.format(" + expression(depth - 1) + ", " + text() + "))";
       case 5:
@@ -175,6 +180,27 @@ class TemplateWriter {
                                            "|slice(2, 'z')|map('join')|join('+')",
                                            "|list|groupby(0)|map(attribute=1)|map('join')|join",
                                            "|forceescape",
+                                           "|indent(conv[0].content, true)",
+                                           "|indent(conv[3].content, true, true)",
+                                           "|list|tojson(indent=conv[3].content)",
+                                           "|list|tojson(indent=3)",
+                                           "|list|tojson(separators=(conv[0].content, '='))",
+                                           "|list|tojson(separators=[';', conv[1].content])",
+                                           "|tojson(false, conv[2].content, ['', ''])",
+                                           "|list|join(conv[2].content)",
+                                           "|replace(' ', conv[1].content, 1)",
+                                           "|replace('', conv[3].content)",
+                                           "|default(conv[0].content, true)",
+                                           "|center(13)",
+                                           ".center(10, conv[3].content or '-')",
+                                           ".rjust(10, conv[2].content[0])",
+                                           ".ljust(11, '+')",
+                                           ".replace('', conv[3].content)",
+                                           ".strip(conv[0].content)",
+                                           "|truncate(8, true, conv[3].content, 0)",
+                                           "|slice(3, conv[3].content)|map('join')|join('+')",
+                                           "|batch(4, conv[0].content)|map('join')|join('/')",
+                                           "|list|map('center', 5)|join",
                                            "|format"};
 
   std::mt19937 random_;
@@ -270,11 +296,52 @@ TEST(Origin, FormatsKeepTheOriginOfBothSides) {
   in.messages = {{"user", "[%s|%5d]{:*>4}"}};
   in.request = {{"n", 7}, {"w", "<x>"}};
   EXPECT_EQ(marked("{{ '%s<%04d>%c' % (w, n, 'é') }}", in), "[<x>]<000[7]>é");
-  EXPECT_EQ(marked("{{ messages[0].content[:8] % ('a', 1) }}", in), "[[]a[|    ]1[]]");
+  EXPECT_EQ(marked("{{ messages[0].content[:8] % ('a', 1) }}", in), "[[]a[|    1]]");
   EXPECT_EQ(marked("{{ messages[0].content[8:].format('b') }}", in), "[***]b");
   EXPECT_EQ(marked("{{ '{:>5}{:<5}'.format(w, n) }}", in), "  [<x>7]    ");
   EXPECT_EQ(marked("{{ w|urlencode }}{{ 'a b'|urlencode }}", in), "[%3Cx%3E]a%20b");
   EXPECT_EQ(marked("{{ '%c' % n }}", in), "[\a]");
+}
+
+TEST(Origin, IndentationOfJsonKeepsItsOwn) {
+  RenderInput in;
+  in.messages = {{"user", "<x>"}};
+  const std::string x = "{% set x = messages[0].content %}";
+  EXPECT_EQ(marked(x + "{{ [1, [2]]|tojson(indent=x) }}", in),
+            "[\n[<x>]1,\n[<x>][\n[<x><x>]2\n[<x>]]\n]");
+  EXPECT_EQ(marked(x + "{{ [1, 2]|tojson(indent='.' ~ x) }}", in), "[\n.[<x>]1,\n.[<x>]2\n]");
+  EXPECT_EQ(marked(x + "{{ {'a': 1, 'b': 2}|tojson(separators=(x, x)) }}", in),
+            "{\"a\"[<x>]1[<x>]\"b\"[<x>]2}");
+  EXPECT_EQ(marked(x + "{{ 'a\nb'|indent(x, true) }}", in), "[<x>]a\n[<x>]b");
+}
+
+TEST(Origin, LineEndsKeepTheirOwnThroughIndent) {
+  RenderInput in;
+  in.messages = {{"user", "a\r\nb\u2028c"}};
+  EXPECT_EQ(marked("{{ (messages[0].content ~ '\nd')|indent(1) }}", in), "[a\n] [b\n] [c]\n d");
+  EXPECT_EQ(marked("{{ ('a\n' ~ messages[0].content)|indent(1) }}", in), "a\n [a\n] [b\n] [c]");
+  EXPECT_EQ(
+      marked("{{ 'a\n\n'|indent(1) }}|{{ ''|indent(1, true) }}|{{ 'a\n'|indent(2, true, true) }}",
+             in),
+      "a\n\n| |  a\n  ");
+}
+
+TEST(Origin, FormatSpecificationsFromContentAddContent) {
+  RenderInput in;
+  in.messages = {{"user", "<"}};
+  in.request = {{"s", "*>5"}, {"c", "05d"}, {"r", "r"}, {"p", "%"}};
+  const std::string x = "{% set x = messages[0].content %}";
+  EXPECT_EQ(marked(x + "{{ ('{:' ~ x ~ '>4}').format('ab') }}", in), "[<<]ab");
+  EXPECT_EQ(marked(x + "{{ ('{:' ~ x ~ '>4}').format(12) }}", in), "[<<]12");
+  EXPECT_EQ(marked(x + "{{ ('{:' ~ x ~ '=+5}').format(12) }}", in), "+[<<]12");
+  EXPECT_EQ(marked("{{ ('{:' ~ s ~ '}').format('ab') }}", in), "[***]ab");
+  EXPECT_EQ(marked("{{ ('{:' ~ s ~ '}').format(12) }}", in), "[***12]");
+  EXPECT_EQ(marked("{{ ('{:-' ~ s[1:] ~ '}').format('ab') }}", in), "---ab");
+  EXPECT_EQ(marked("{{ ('{:' ~ c ~ '}').format(12) }}", in), "[00012]");
+  EXPECT_EQ(marked("{{ ('%' ~ c) % 12 }}", in), "[00012]");
+  EXPECT_EQ(marked("{{ (p ~ '05d') % 12 }}", in), "[00012]");
+  EXPECT_EQ(marked("{{ ('{!' ~ r ~ '}').format('ab') }}{{ ('%' ~ r) % 'ab' }}", in), "['ab''ab']");
+  EXPECT_EQ(marked("{{ ('%' ~ p) % () }}", in), "[%]");
 }
 
 TEST(Origin, WholeNumbersBeyond64BitsStayContent) {

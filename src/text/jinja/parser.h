@@ -111,7 +111,7 @@ class ExpressionParser {
   Result<ExprPtr> call(ExprPtr base);
   Result<ExprPtr> test(ExprPtr subject);
   Result<void> test_arguments(Arguments& out);
-  Result<void> argument(Arguments& out);
+  Result<void> argument(Arguments& out, NameSet& names);  // names: of those before
   Result<std::string> dotted_name();
   void note_unsupported(int line, std::string_view kind, std::string_view name);
 

@@ -133,7 +133,11 @@ class PercentFormatter {
     while (at('h') || at('l') || at('L')) ++pos_;
     if (pos_ == text_.size()) return invalid("incomplete format");
     const char type = text_[pos_++];
-    const Origin origin = format_->as_string().origin_at(begin);
+    // What a field adds of its own belongs to the message that wrote any part of it.
+    const bool content = format_->as_string().slice(begin, pos_).any_content();
+    const Origin origin = content ? Origin::kContent : Origin::kTemplate;
+    spec.origin = origin;
+    spec.fill = TaintedString(" ", origin);
     if (type == '%') {
       out_.append("%", origin);
       return {};
@@ -141,16 +145,15 @@ class PercentFormatter {
     if (!value) {
       O3_ASSIGN(value, next());
     }
-    O3_ASSIGN(TaintedString written, convert(*value, type, spec, zero, origin));
+    O3_ASSIGN(TaintedString written, convert(*value, type, spec, zero));
     O3_TRY(state_->charge(written.copy_cost() + 2));
     out_.append(written);
     return {};
   }
 
-  Result<TaintedString> convert(const Value& value, char type, FormatSpec spec, bool zero,
-                                Origin origin) {
-    if (type == 's' || type == 'r' || type == 'a') return as_text(value, type, spec, origin);
-    if (type == 'c') return character(value, spec, origin);
+  Result<TaintedString> convert(const Value& value, char type, FormatSpec spec, bool zero) {
+    if (type == 's' || type == 'r' || type == 'a') return as_text(value, type, spec);
+    if (type == 'c') return character(value, spec);
     const bool integral = type == 'd' || type == 'i' || type == 'u';
     const bool radix = type == 'o' || type == 'x' || type == 'X';
     if (!integral && !radix && std::string_view("eEfFgG").find(type) == std::string_view::npos) {
@@ -163,7 +166,7 @@ class PercentFormatter {
     }
     spec.type = integral ? 'd' : type;
     if (zero && spec.align == 0) {
-      spec.fill = "0";
+      spec.fill = TaintedString("0", spec.origin);
       spec.align = '=';
     }
     Value number = value;
@@ -177,16 +180,17 @@ class PercentFormatter {
       }
       spec.precision.reset();
     }
-    return format_value(*state_, number, spec, origin);
+    return format_value(*state_, number, spec);
   }
 
-  Result<TaintedString> as_text(const Value& value, char type, FormatSpec spec, Origin origin) {
+  Result<TaintedString> as_text(const Value& value, char type, FormatSpec spec) {
     StringPtr text;
     if (type == 's') {
       O3_ASSIGN(text, to_string(*state_, value));
     } else {
       O3_ASSIGN(TaintedString shown, repr(*state_, value));
       if (type == 'a') shown = ascii(shown);
+      if (spec.origin == Origin::kContent) shown = TaintedString(shown.text(), spec.origin);
       text = std::make_shared<const TaintedString>(std::move(shown));
     }
     if (format_->is_markup() && !(type == 's' && value.is_markup())) {
@@ -194,7 +198,7 @@ class PercentFormatter {
       text = std::make_shared<const TaintedString>(std::move(html));
     }
     if (spec.align == 0) spec.align = '>';
-    return format_text(*state_, *text, spec, origin);
+    return format_text(*state_, *text, spec);
   }
 
   static TaintedString ascii(const TaintedString& text) {
@@ -211,15 +215,15 @@ class PercentFormatter {
     return out;
   }
 
-  Result<TaintedString> character(const Value& value, FormatSpec spec, Origin origin) {
+  Result<TaintedString> character(const Value& value, FormatSpec spec) {
     if (spec.align == 0) spec.align = '>';
     spec.precision.reset();
     if (value.is_string() && count_code_points(value.as_string().view()) == 1) {
-      return format_text(*state_, value.as_string(), spec, origin);
+      return format_text(*state_, value.as_string(), spec);
     }
     if (!value.is_integral()) return invalid("%c requires int or char");
     spec.type = 'c';
-    return format_value(*state_, value, spec, origin);
+    return format_value(*state_, value, spec);
   }
 
   RenderState* state_;

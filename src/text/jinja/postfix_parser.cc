@@ -127,15 +127,16 @@ Result<ExprPtr> ExpressionParser::call(ExprPtr base) {
 Result<Arguments> ExpressionParser::arguments() {
   O3_TRY(tokens_->expect_op("("));
   Arguments out;
+  NameSet names;
   while (!tokens_->at_op(")")) {
-    O3_TRY(argument(out));
+    O3_TRY(argument(out, names));
     if (!tokens_->skip_op(",")) break;
   }
   O3_TRY(tokens_->expect_op(")"));
   return out;
 }
 
-Result<void> ExpressionParser::argument(Arguments& out) {
+Result<void> ExpressionParser::argument(Arguments& out, NameSet& names) {
   const int line = tokens_->line();
   const Error misplaced = syntax_error(line, "an argument stands where it may not");
   if (tokens_->skip_op("*")) {
@@ -151,8 +152,8 @@ Result<void> ExpressionParser::argument(Arguments& out) {
   if (tokens_->at(TokenKind::kName) && TokenStream::is_op(tokens_->peek(1), "=")) {
     std::string name = tokens_->next().text;
     tokens_->next();
-    for (const auto& [other, value] : out.named) {
-      if (other == name) return syntax_error(line, "argument '" + name + "' is given twice");
+    if (!names.insert(name).second) {
+      return syntax_error(line, "argument '" + name + "' is given twice");
     }
     O3_ASSIGN(ExprPtr value, expression());
     out.named.emplace_back(std::move(name), std::move(value));

@@ -17,7 +17,7 @@ std::string float_repr(double value);
 struct JsonFormat {
   bool ensure_ascii = false;
   bool sort_keys = false;
-  std::optional<std::string> indent;  // one level; none: everything on one line
+  std::optional<TaintedString> indent;  // one level; none: everything on one line
   TaintedString item_separator{", ", Origin::kTemplate};
   TaintedString key_separator{": ", Origin::kTemplate};
 };

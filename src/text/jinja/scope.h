@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -29,22 +30,22 @@ class ScopeStack {
     return handle.index < used_ && scopes_[handle.index].serial == handle.serial;
   }
 
-  void set(std::string_view name, Value value) {
-    for (auto& [known, old] : scopes_[current_].variables) {
-      if (known != name) continue;
-      old = std::move(value);
-      return;
-    }
-    scopes_[current_].variables.emplace_back(name, std::move(value));
-  }
+  void set(std::string_view name, Value value) { scopes_[current_].set(name, std::move(value)); }
 
-  const Value* find(std::string_view name) const noexcept {
-    for (size_t at = current_;; at = scopes_[at].parent) {
-      for (const auto& [known, value] : scopes_[at].variables) {
-        if (known == name) return &value;
-      }
-      if (at == 0) return nullptr;
+  struct Found {
+    const Value* value;  // null: no scope has the name
+    size_t scopes;       // looked into
+  };
+  Found find(std::string_view name) const noexcept {
+    size_t walked = 1;
+    for (size_t at = current_;; at = scopes_[at].parent, ++walked) {
+      const Value* value = scopes_[at].find(name);
+      if (value != nullptr || at == 0) return {value, walked};
     }
+  }
+  // Steps (see RenderLimits) that set(), or looking into so many scopes, costs.
+  static uint64_t cost(std::string_view name, size_t scopes = 1) noexcept {
+    return scopes / 4 + scopes * (name.size() / 64);
   }
 
   // Opens a scope for its own lifetime.
@@ -63,11 +64,45 @@ class ScopeStack {
   };
 
  private:
+  // A few variables are compared one by one; more are found by a tree, whose work nobody's choice
+  // of names can make long.
   struct Scope {
     size_t parent = 0;
     uint64_t serial = 0;
     std::vector<std::pair<std::string_view, Value>> variables;
+    std::map<std::string_view, size_t> index;  // of all variables, once there are more than kFew
+
+    const Value* find(std::string_view name) const noexcept {
+      const size_t at = place(name);
+      return at < variables.size() ? &variables[at].second : nullptr;
+    }
+    void set(std::string_view name, Value value) {
+      const size_t at = place(name);
+      if (at < variables.size()) {
+        variables[at].second = std::move(value);
+        return;
+      }
+      variables.emplace_back(name, std::move(value));
+      if (variables.size() <= kFew) return;
+      for (size_t i = index.size(); i < variables.size(); ++i) index[variables[i].first] = i;
+    }
+    void clear() noexcept {
+      variables.clear();
+      index.clear();
+    }
+
+   private:
+    size_t place(std::string_view name) const noexcept {
+      if (!index.empty()) {
+        const auto found = index.find(name);
+        return found == index.end() ? variables.size() : found->second;
+      }
+      size_t at = 0;
+      while (at < variables.size() && variables[at].first != name) ++at;
+      return at;
+    }
   };
+  static constexpr size_t kFew = 8;
 
   void push(size_t parent) {
     if (used_ == scopes_.size()) scopes_.emplace_back();
@@ -77,7 +112,7 @@ class ScopeStack {
   }
   void pop(size_t before) {
     O3_CHECK(used_ > 1, "the root scope stays");
-    scopes_[--used_].variables.clear();
+    scopes_[--used_].clear();
     current_ = before;
   }
 

@@ -209,16 +209,15 @@ Result<Stmt> StatementParser::set_statement(int line) {
 
 Result<std::vector<Parameter>> StatementParser::parameters() {
   std::vector<Parameter> out;
+  NameSet names;
   O3_TRY(tokens_.expect_op("("));
   while (!tokens_.at_op(")")) {
     if (!out.empty()) O3_TRY(tokens_.expect_op(","));
     Parameter parameter;
     const int line = tokens_.line();
     O3_ASSIGN(parameter.name, tokens_.expect_any_name());
-    for (const Parameter& other : out) {
-      if (other.name == parameter.name) {
-        return syntax_error(line, "parameter '" + parameter.name + "' is named twice");
-      }
+    if (!names.insert(parameter.name).second) {
+      return syntax_error(line, "parameter '" + parameter.name + "' is named twice");
     }
     if (tokens_.skip_op("=")) {
       O3_ASSIGN(parameter.otherwise, expressions_.expression());

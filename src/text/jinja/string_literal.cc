@@ -3,24 +3,19 @@
 
 #include <algorithm>
 
+#include "base/hex.h"
 #include "text/jinja/unicode.h"
 #include "text/unicode/utf8.h"
 
 namespace o3::text::jinja {
 namespace {
 
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char lower = static_cast<char>(c | 0x20);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 // Value of exactly `width` hexadecimal digits at text[pos]; -1 when they are not there.
 int64_t hex_digits(std::string_view text, size_t pos, size_t width) {
   if (text.size() - pos < width) return -1;
   int64_t value = 0;
   for (size_t i = 0; i < width; ++i) {
-    const int digit = hex_value(text[pos + i]);
+    const int digit = hex_digit(text[pos + i]);
     if (digit < 0) return -1;
     value = value * 16 + digit;
   }

@@ -170,6 +170,8 @@ class Object {
   virtual std::string_view type_name() const noexcept = 0;
   // The attribute, or kUndefined.
   virtual Result<Value> attribute(std::string_view name) = 0;
+  // Steps (see RenderLimits) that attribute() costs.
+  virtual uint64_t attribute_cost(std::string_view /*name*/) const noexcept { return 0; }
   // Refuses unless the object can be called.
   virtual Result<Value> call(Call& call);
   virtual bool is_callable() const noexcept { return false; }

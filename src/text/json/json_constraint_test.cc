@@ -24,10 +24,12 @@ class FakeTokenizer final : public Tokenizer {
   bool adds_bos() const noexcept override { return false; }
   bool is_control(Token token) const noexcept override { return token <= kEnd; }
   std::optional<Token> find(std::string_view /*text*/) const override { return std::nullopt; }
-  std::vector<Token> encode(std::string_view /*text*/, SpecialTokens /*s*/) const override {
-    return {};
+  Result<std::vector<Token>> encode(std::string_view /*text*/, SpecialTokens /*s*/) const override {
+    return std::vector<Token>();
   }
-  std::vector<Token> encode(std::span<const Segment> /*segments*/) const override { return {}; }
+  Result<std::vector<Token>> encode(std::span<const Segment> /*segments*/) const override {
+    return std::vector<Token>();
+  }
   std::string_view bytes(Token token, bool show_control) const noexcept override {
     if (token < 0 || token >= vocabulary_size() || (token <= kEnd && !show_control)) return {};
     return texts_[static_cast<size_t>(token)];

@@ -70,16 +70,19 @@ Result<MergeTable> MergeTable::build(std::span<const MergePair> merges,
     }
     std::string_view both = joined;
     if (left_bytes == 0 || left_bytes == both.size()) return bad_merge(i, "has an empty side");
-    const auto left = vocabulary.find_ordinary(both.substr(0, left_bytes));
-    const auto right = vocabulary.find_ordinary(both.substr(left_bytes));
+    const auto left = vocabulary.find(both.substr(0, left_bytes));
+    const auto right = vocabulary.find(both.substr(left_bytes));
     if (prefix_bytes > 0 && left && right) {
       if (both.size() - left_bytes <= prefix_bytes) return bad_merge(i, "is a prefix alone");
       joined.erase(left_bytes, prefix_bytes);
       both = joined;
     }
-    const auto result = vocabulary.find_ordinary(both);
+    const auto result = vocabulary.find(both);
     if (!left || !right || !result) return bad_merge(i, "names a token the vocabulary lacks");
-    table.insert(*left, *right, {static_cast<uint32_t>(i), *result});
+    // No merge makes a control token of text, nor takes one for text.
+    const bool ordinary = vocabulary.is_ordinary(*left) && vocabulary.is_ordinary(*right) &&
+                          vocabulary.is_ordinary(*result);
+    if (ordinary) table.insert(*left, *right, {static_cast<uint32_t>(i), *result});
   }
   return table;
 }
@@ -91,7 +94,7 @@ Result<MergeTable> MergeTable::from_scores(std::span<const float> scores,
   for (Token token = 0; token < vocabulary.size(); ++token) {
     if (vocabulary.kind(token) != TokenKind::kNormal) continue;
     const std::string_view text = vocabulary.bytes(token);
-    if (text.size() > kMaxScoredBytes) continue;
+    if (text.size() > kMaxScoredBytes || vocabulary.find(text) != token) continue;
     cuts.clear();
     for (size_t at = 0; at < text.size(); at += next_utf8_unit(text.substr(at)).bytes) {
       cuts.push_back(at);

@@ -23,7 +23,8 @@ uint32_t hash_of(std::string_view bytes) noexcept {
 }  // namespace
 
 Result<Vocabulary> Vocabulary::build(std::span<const std::string_view> texts,
-                                     std::span<const TokenKind> kinds, TextForm form) {
+                                     std::span<const TokenKind> kinds, TextForm form,
+                                     Alike alike) {
   if (texts.empty() || texts.size() > kMaxTokens) {
     return invalid("the vocabulary has " + std::to_string(texts.size()) + " tokens; 1 to " +
                        std::to_string(kMaxTokens) + " are allowed",
@@ -33,7 +34,7 @@ Result<Vocabulary> Vocabulary::build(std::span<const std::string_view> texts,
   vocabulary.form_ = form;
   vocabulary.kinds_.assign(kinds.begin(), kinds.end());
   O3_TRY(vocabulary.fill(texts));
-  O3_TRY(vocabulary.index_tokens());
+  O3_TRY(vocabulary.index_tokens(alike));
   return vocabulary;
 }
 
@@ -77,7 +78,7 @@ size_t Vocabulary::slot_of(std::string_view wanted, uint32_t hash) const noexcep
   return slot;
 }
 
-Result<void> Vocabulary::index_tokens() {
+Result<void> Vocabulary::index_tokens(Alike alike) {
   slots_.assign(std::bit_ceil(kinds_.size() * 2), Slot{});
   const auto take = [this](Token token) {
     const std::string_view text = bytes(token);
@@ -90,6 +91,7 @@ Result<void> Vocabulary::index_tokens() {
   for (Token token = 0; token < size(); ++token) {
     if (kind(token) != TokenKind::kNormal || !ordinary_[static_cast<size_t>(token)]) continue;
     if (const Token before = take(token); before != token) {
+      if (alike == Alike::kFirstCounts) continue;
       return invalid("tokens " + std::to_string(before) + " and " + std::to_string(token) +
                          " have the same text",
                      kTokens);

@@ -20,13 +20,20 @@ enum class TextForm : uint8_t {
   kByteAlphabet,  // text/byte_alphabet.h; a text with other characters stands for itself
 };
 
+// Normal tokens of the same text.
+enum class Alike : uint8_t {
+  kRefused,
+  kFirstCounts,  // text becomes the first
+};
+
 // The tokens of a model, byte-level ones as raw bytes: one arena, and an open-addressing index from
 // bytes to id.
 class Vocabulary {
  public:
-  // kInvalid: too many or too long tokens, two normal tokens alike.
+  // kInvalid: too many or too long tokens, two normal tokens alike (if they may not be).
   static Result<Vocabulary> build(std::span<const std::string_view> texts,
-                                  std::span<const TokenKind> kinds, TextForm form);
+                                  std::span<const TokenKind> kinds, TextForm form,
+                                  Alike alike = Alike::kRefused);
 
   int32_t size() const noexcept { return static_cast<int32_t>(kinds_.size()); }
   TextForm form() const noexcept { return form_; }
@@ -49,12 +56,13 @@ class Vocabulary {
   // Tokens that a model may make of text: normal and user-defined ones, and of a byte-level
   // vocabulary only those written in the byte alphabet.
   std::optional<Token> find_ordinary(std::string_view bytes) const noexcept;
+  bool is_ordinary(Token token) const noexcept { return ordinary_[static_cast<size_t>(token)]; }
   // "<0x0A>" of each byte, -1 where there is none; empty if there are none at all.
   std::vector<Token> byte_tokens() const;
 
  private:
   Result<void> fill(std::span<const std::string_view> texts);
-  Result<void> index_tokens();
+  Result<void> index_tokens(Alike alike);
   size_t slot_of(std::string_view bytes, uint32_t hash) const noexcept;
 
   struct Slot {

@@ -34,10 +34,13 @@ class Sequence final : public Normalizer {
     return std::all_of(steps_.begin(), steps_.end(),
                        [text](const NormalizerPtr& step) { return step->keeps(text); });
   }
-  double growth() const override {
-    double product = 1;
-    for (const NormalizerPtr& step : steps_) product *= step->growth();
-    return product;
+  double most_bytes(double bytes) const override {
+    double most = bytes;  // of any step: each holds a whole text
+    for (const NormalizerPtr& step : steps_) {
+      bytes = step->most_bytes(bytes);
+      most = std::max(most, bytes);
+    }
+    return most;
   }
 
  private:
@@ -48,8 +51,8 @@ class UnicodeForm final : public Normalizer {
  public:
   explicit UnicodeForm(NormalForm form) : form_(form) {}
   bool keeps(std::string_view text) const override { return is_surely_normal(text, form_); }
-  double growth() const override {  // the worst: U+FDFA is 18 letters
-    return form_ == NormalForm::kNfc || form_ == NormalForm::kNfd ? 3 : 11;
+  double most_bytes(double bytes) const override {  // the worst: U+FDFA is 18 letters
+    return bytes * (form_ == NormalForm::kNfc || form_ == NormalForm::kNfd ? 3 : 11);
   }
   void apply(MarkedText& text) const override {
     std::vector<MarkedChar> chars;
@@ -76,7 +79,7 @@ template <class Map>
 class PerChar final : public Normalizer {
  public:
   PerChar(double growth, Map map) : growth_(growth), map_(std::move(map)) {}
-  double growth() const override { return growth_; }
+  double most_bytes(double bytes) const override { return bytes * growth_; }
   void apply(MarkedText& text) const override {
     MarkedText out;
     out.text.reserve(text.text.size());
@@ -132,7 +135,9 @@ class Prepend final : public Normalizer {
     text.text.insert(0, prefix_);
   }
   bool keeps(std::string_view text) const override { return text.empty(); }
-  double growth() const override { return 1 + static_cast<double>(prefix_.size()); }
+  double most_bytes(double bytes) const override {
+    return bytes + static_cast<double>(prefix_.size());
+  }
 
  private:
   std::string prefix_;
@@ -164,8 +169,8 @@ class Replace final : public Normalizer {
     append_part(text, done, text.text.size(), out);
     text = std::move(out);
   }
-  double growth() const override {  // a match may be empty
-    return 1 + static_cast<double>(content_.size());
+  double most_bytes(double bytes) const override {  // a match may be empty
+    return bytes + (bytes + 1) * static_cast<double>(content_.size());
   }
 
  private:
@@ -193,9 +198,9 @@ class ReplaceText final : public Normalizer {
     append_part(text, done, text.text.size(), out);
     text = std::move(out);
   }
-  double growth() const override {
-    return std::max(1.0,
-                    static_cast<double>(content_.size()) / static_cast<double>(pattern_.size()));
+  double most_bytes(double bytes) const override {
+    return bytes * std::max(1.0, static_cast<double>(content_.size()) /
+                                     static_cast<double>(pattern_.size()));
   }
 
  private:

@@ -36,8 +36,8 @@ class Normalizer {
   virtual void apply(MarkedText& text) const = 0;
   // True: apply() would change nothing; false: it may.
   virtual bool keeps(std::string_view /*text*/) const { return false; }
-  // How many bytes one byte becomes at most: loaders refuse what would make texts huge.
-  virtual double growth() const { return 1; }
+  // What a text of so many bytes becomes at most: what would make texts huge is refused.
+  virtual double most_bytes(double bytes) const { return bytes; }
 };
 using NormalizerPtr = std::unique_ptr<Normalizer>;
 

@@ -54,8 +54,8 @@ class Precompiled final : public Normalizer {
   bool keeps(std::string_view text) const override {
     return std::all_of(text.begin(), text.end(), [this](char c) { return rules_.leaves(c); });
   }
-  double growth() const override {
-    return static_cast<double>(std::max<size_t>(rules_.longest_replacement(), 1));
+  double most_bytes(double bytes) const override {
+    return bytes * static_cast<double>(std::max<size_t>(rules_.longest_replacement(), 1));
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/hex.h"
 #include "base/printable.h"
 #include "text/unicode/utf8.h"
 
@@ -16,12 +17,6 @@ CharSet one(char32_t code) {
 
 Error at_position(const PatternCursor& cursor, const std::string& what) {
   return unsupported("regular expression: " + what + " at byte " + std::to_string(cursor.at));
-}
-
-int hex_digit(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 // \x41, \x{1F600}, \u0041
