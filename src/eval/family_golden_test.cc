@@ -123,6 +123,7 @@ const Fault kFaults[] = {
     {"rope_base_of_local_layers", "tiny_gemma3", set("gemma3.rope.freq_base_swa", 100000.0F)},
     {"epsilon", "tiny_qwen2", set("qwen2.attention.layer_norm_rms_epsilon", 2e-4F)},
     {"attention_scale", "tiny_gemma3_caps", erase("gemma3.attention.scale")},
+    {"attention_scale_of_one", "tiny_qwen3", set("qwen3.attention.scale", 1.0F)},
     {"permutation", "tiny_mistral",
      [](TestGguf& gguf) {
        for (const char* layer : {"blk.0.", "blk.1."}) {
@@ -151,7 +152,7 @@ const Fault kFaults[] = {
        std::fill(bias.data.begin(), bias.data.end(), std::byte{0});
      }},
     {"linear_factor", "tiny_linear", set("llama.rope.scaling.factor", 4.2F)},
-    {"linear_in_local_layers_too", "tiny_gemma3", set("gemma3.rope.freq_base_swa", 80000.0F)},
+    {"rope_base_of_local_layers_scaled", "tiny_gemma3", set("gemma3.rope.freq_base_swa", 80000.0F)},
     {"dynamic_factor", "tiny_dynamic", set("llama.rope.scaling.factor", 4.2F)},
     {"dynamic_original_length", "tiny_dynamic",
      set("llama.rope.scaling.original_context_length", 34U)},

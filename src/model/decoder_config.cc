@@ -50,7 +50,11 @@ Result<void> read_heads(const ConfigReader& reader, ModelConfig& config) {
                            " would work",
                        reader.key("attention.key_length"));
   }
-  config.attention_scale = 1.0 / std::sqrt(static_cast<double>(config.head_dim));
+  // What the scores are multiplied by; 0 is written for "the usual" by some converters.
+  O3_ASSIGN(config.attention_scale, reader.real_or("attention.scale", 0.0, 0.0, 1e3));
+  if (config.attention_scale == 0.0) {
+    config.attention_scale = 1.0 / std::sqrt(static_cast<double>(config.head_dim));
+  }
   return {};
 }
 

@@ -24,8 +24,7 @@ Result<ModelConfig> read_gemma3_config(const HyperParameters& parameters,
                                        const Checkpoint& checkpoint) {
   const ConfigReader reader(parameters);
   O3_ASSIGN(ModelConfig config, read_decoder_config(reader, checkpoint));
-  O3_ASSIGN(config.attention_scale,
-            reader.real_or("attention.scale", default_scale(config), 1e-6, 1e3));
+  if (!reader.has("attention.scale")) config.attention_scale = default_scale(config);
   O3_ASSIGN(config.attention_softcap, reader.real_or("attn_logit_softcapping", 0.0, 0.0, 1e6));
   O3_ASSIGN(config.logit_softcap, reader.real_or("final_logit_softcapping", 0.0, 0.0, 1e6));
   config.embedding_scale = std::sqrt(static_cast<double>(config.hidden));

@@ -7,7 +7,6 @@ namespace o3::model {
 Result<ModelConfig> read_llama_config(const HyperParameters& parameters,
                                       const Checkpoint& checkpoint) {
   const ConfigReader reader(parameters);
-  O3_TRY(reader.require_number("attention.scale", 1));
   O3_ASSIGN(ModelConfig config, read_decoder_config(reader, checkpoint));
   // The rows of Q and K in llama GGUF files are permuted so that rotated pairs are neighbours.
   if (checkpoint.convention() == Convention::kGguf) {

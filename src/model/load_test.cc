@@ -238,7 +238,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadValue{"llama.rope.scale_linear", 0.0F, Code::kInvalid},
                     BadValue{"llama.attention.sliding_window", 4000000000U, Code::kInvalid},
                     BadValue{"llama.logit_scale", 0.5F, Code::kUnsupported},
-                    BadValue{"llama.attention.scale", 0.5F, Code::kUnsupported}));
+                    BadValue{"llama.attention.scale", -0.5F, Code::kInvalid}));
 
 TEST_F(Load, TheLongestContextTakesLittleMemory) {
   gguf_.metadata["llama.context_length"] = 1U << 20U;

@@ -7,7 +7,6 @@ namespace o3::model {
 Result<ModelConfig> read_qwen3_config(const HyperParameters& parameters,
                                       const Checkpoint& checkpoint) {
   const ConfigReader reader(parameters);
-  O3_TRY(reader.require_number("attention.scale", 1));
   O3_ASSIGN(ModelConfig config, read_decoder_config(reader, checkpoint));
   config.qk_norm = true;
   O3_TRY(read_window(reader, 0, config));

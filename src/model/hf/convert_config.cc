@@ -168,6 +168,14 @@ void add_gemma(const ModelConfig& config, Json& json) {
 Result<Json> hf_config_json(const ModelSource& source, const ModelConfig& config) {
   const Class type = class_of(config);
   const bool gemma = config.activation == Activation::kGelu;
+  // Within what FP32 keeps of 1/sqrt(head_dim).
+  const double relative_scale =
+      config.attention_scale * std::sqrt(static_cast<double>(config.head_dim));
+  if (!gemma && std::abs(relative_scale - 1.0) > 1e-6) {
+    return unsupported("a scale of the attention scores of its own, which no " +
+                           std::string(type.model_type) + " config.json can say",
+                       "attention.scale");
+  }
   Json json = {{"architectures", {type.architecture}},
                {"model_type", type.model_type},
                {"vocab_size", config.vocabulary},
