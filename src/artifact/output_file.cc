@@ -59,10 +59,22 @@ Result<void> rename_to(const fs::path& from, const fs::path& to, Overwrite overw
   return {};
 }
 
+// A rename would put a file in the place of a device, a pipe or a link to either.
+Result<void> check_target(const fs::path& path, fs::file_type expected, Overwrite overwrite) {
+  if (!is_there(path)) return {};
+  if (overwrite == Overwrite::kNo) return conflict(path);
+  std::error_code error;
+  const fs::file_type found = fs::status(path, error).type();
+  if (found == expected || found == fs::file_type::not_found) return {};
+  const bool file = expected == fs::file_type::regular;
+  return invalid(path.string() + " is there and is not a " + (file ? "regular file" : "directory") +
+                 "; only that can be replaced");
+}
+
 }  // namespace
 
 Result<OutputFile> OutputFile::create(const fs::path& path, Overwrite overwrite) {
-  if (overwrite == Overwrite::kNo && is_there(path)) return conflict(path);
+  O3_TRY(check_target(path, fs::file_type::regular, overwrite));
   for (int attempt = 0;; ++attempt) {
     std::string partial = partial_name(path, attempt);
     Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
@@ -103,7 +115,7 @@ Result<void> OutputFile::commit() {
 
 Result<OutputDirectory> OutputDirectory::create(const fs::path& path, Overwrite overwrite) {
   const fs::path target = without_slash(path);
-  if (overwrite == Overwrite::kNo && is_there(target)) return conflict(target);
+  O3_TRY(check_target(target, fs::file_type::directory, overwrite));
   for (int attempt = 0;; ++attempt) {
     fs::path partial = partial_name(target, attempt);
     if (::mkdir(partial.c_str(), 0777) == 0) {

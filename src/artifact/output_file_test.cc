@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -51,6 +52,20 @@ TEST_F(Output, AppearsWithCommit) {
 TEST_F(Output, WithoutCommitNothingIsLeft) {
   { ASSERT_TRUE(OutputFile::create(at("a"), Overwrite::kNo)->write("one").ok()); }
   EXPECT_EQ(entries(), 0U);
+}
+
+TEST_F(Output, NeverReplacesWhatIsNotAFile) {
+  ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
+  fs::create_symlink("/dev/null", at("link"));
+  fs::create_directory(at("directory"));
+  for (const char* name : {"pipe", "link", "directory"}) {
+    const auto refused = OutputFile::create(at(name), Overwrite::kYes);
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_NE(refused.error().message.find("not a regular file"), std::string::npos) << name;
+  }
+  ASSERT_TRUE(write(at("file"), "one", Overwrite::kNo).ok());
+  EXPECT_FALSE(OutputDirectory::create(at("file"), Overwrite::kYes).ok());
+  EXPECT_EQ(entries(), 4U);
 }
 
 TEST_F(Output, OverwritesOnlyWhenToldTo) {
