@@ -97,10 +97,12 @@ Result<std::vector<Token>> tokens_of(const TextCall& call) {
   const text::Tokenizer& tokenizer = *call.model->tokenizer;
   if (call.chat) {
     O3_ASSIGN(const auto segments, openai::render_conversation(*call.model, *call.chat));
-    return text::with_bos(tokenizer, tokenizer.encode(segments));
+    O3_ASSIGN(auto tokens, tokenizer.encode(segments));
+    return text::with_bos(tokenizer, std::move(tokens));
   }
-  auto tokens = tokenizer.encode(
-      call.text, call.parse_special ? text::SpecialTokens::kParse : text::SpecialTokens::kPlain);
+  const auto specials =
+      call.parse_special ? text::SpecialTokens::kParse : text::SpecialTokens::kPlain;
+  O3_ASSIGN(auto tokens, tokenizer.encode(call.text, specials));
   return call.add_bos ? text::with_bos(tokenizer, std::move(tokens)) : tokens;
 }
 

@@ -143,7 +143,8 @@ TEST(TokenizerJson, RefusesByName) {
           {R"("normalizer":{"type":"Precompiled","precompiled_charsmap":"/////w=="})", "announce"},
           {R"("normalizer":{"type":"Sequence","normalizers":[{"type":"Replace","pattern":
                {"String":"a"},"content":")" +
-               std::string(100, 'x') + R"("},{"type":"Replace","pattern":{"String":"x"},"content":")" +
+               std::string(100, 'x') +
+               R"("},{"type":"Replace","pattern":{"String":"x"},"content":")" +
                std::string(100, 'x') + R"("}]})",
            "10000 times longer"},
           {R"("normalizer":{"type":"Prepend","prepend":")" + std::string(5000, 'x') + R"("})",

@@ -217,8 +217,8 @@ std::unique_ptr<Tokenizer> small_tokenizer(NormalizerPtr normalizer, size_t max_
   const std::vector<std::string_view> texts = {"a", "\xEF\xBF\xBD"};
   const std::vector<TokenKind> kinds(2, TokenKind::kNormal);
   TokenizerParts parts;
-  parts.vocabulary = std::make_shared<const Vocabulary>(
-      *Vocabulary::build(texts, kinds, TextForm::kPlain));
+  parts.vocabulary =
+      std::make_shared<const Vocabulary>(*Vocabulary::build(texts, kinds, TextForm::kPlain));
   parts.model = std::make_unique<BpeModel>(parts.vocabulary,
                                            *MergeTable::build({}, *parts.vocabulary), BpeOptions{});
   parts.normalizer = std::move(normalizer);
@@ -319,7 +319,8 @@ TEST_F(BpeTokenizerTest, OfNormalTokensAlikeTheFirstCounts) {
   const auto loaded = load_tokenizer(spec);
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   const auto last = static_cast<Token>(spec.tokens.size() - 1);
-  EXPECT_EQ(*(*loaded)->encode("low", SpecialTokens::kPlain), std::vector<Token>{source_.merged(1)});
+  EXPECT_EQ(*(*loaded)->encode("low", SpecialTokens::kPlain),
+            std::vector<Token>{source_.merged(1)});
   EXPECT_EQ((*loaded)->bytes(last, false), "low");
   EXPECT_EQ((*loaded)->join(std::vector<Token>{last, last}, false), "lowlow");
 }
@@ -368,8 +369,8 @@ TEST_F(BpeTokenizerTest, AByteWithoutATokenGivesNone) {
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   EXPECT_EQ(*(*loaded)->encode("\x04", SpecialTokens::kPlain), std::vector<Token>{});
   EXPECT_EQ(*(*loaded)->encode("a\x04"
-                              "b",
-                              SpecialTokens::kPlain),
+                               "b",
+                               SpecialTokens::kPlain),
             bytes("ab"));
 }
 

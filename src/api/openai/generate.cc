@@ -48,12 +48,12 @@ AnswerHeading heading_of(const Services& services, const http::Exchange& exchang
 }
 
 // A word is a bad one at the start of a text and behind a space.
-std::vector<std::vector<Token>> bad_word_tokens(const text::Tokenizer& tokenizer,
-                                                const std::vector<std::string>& words) {
+Result<std::vector<std::vector<Token>>> bad_word_tokens(const text::Tokenizer& tokenizer,
+                                                        const std::vector<std::string>& words) {
   std::vector<std::vector<Token>> sequences;
   for (const std::string& word : words) {
     for (const std::string& form : {word, " " + word}) {
-      auto tokens = tokenizer.encode(form, text::SpecialTokens::kPlain);
+      O3_ASSIGN(auto tokens, tokenizer.encode(form, text::SpecialTokens::kPlain));
       const bool known = std::ranges::find(sequences, tokens) != sequences.end();
       if (!tokens.empty() && !known) sequences.push_back(std::move(tokens));
     }
@@ -62,12 +62,12 @@ std::vector<std::vector<Token>> bad_word_tokens(const text::Tokenizer& tokenizer
 }
 
 // What all choices share.
-engine::Generate work_of(const GenerateCall& call) {
+engine::Generate work_of(const GenerateCall& call, std::vector<std::vector<Token>> bad_words) {
   const GenerationOptions& options = call.options;
   engine::Generate work;
   work.sampling = options.sampling;
   work.sampling.seed = options.seed ? *options.seed : random_seed();
-  work.sampling.bad_words = bad_word_tokens(*call.model->tokenizer, options.bad_words);
+  work.sampling.bad_words = std::move(bad_words);
   work.stop_tokens = options.stop_token_ids;
   if (!options.ignore_eos) {
     work.stop_tokens.insert(work.stop_tokens.end(), call.model->stop_tokens.begin(),
@@ -82,9 +82,9 @@ engine::Generate work_of(const GenerateCall& call) {
 
 std::vector<std::shared_ptr<const engine::Request>> engine_requests(Services& services,
                                                                     const Permit& permit,
-                                                                    const GenerateCall& call) {
+                                                                    const GenerateCall& call,
+                                                                    engine::Generate work) {
   std::vector<std::shared_ptr<const engine::Request>> requests;
-  engine::Generate work = work_of(call);
   for (const Prompt& prompt : call.prompts) {
     work.prompt = prompt.tokens;
     work.max_new_tokens = prompt.max_new_tokens;
@@ -164,10 +164,12 @@ void generate(Services& services, const std::shared_ptr<http::Exchange>& exchang
   if (auto checked = check_entries(call); !checked.ok()) {
     return services.route.refuse(*exchange, checked.error());
   }
+  auto bad_words = bad_word_tokens(*call.model->tokenizer, options.bad_words);
+  if (!bad_words.ok()) return services.route.refuse(*exchange, bad_words.error());
   auto reserved = reserve(permit, call);
   if (!reserved.ok()) return services.route.refuse(*exchange, reserved.error());
 
-  auto requests = engine_requests(services, permit, call);
+  auto requests = engine_requests(services, permit, call, work_of(call, *std::move(bad_words)));
   Generation::Parts parts{.exchange = exchange,
                           .model = call.model,
                           .requests = std::move(requests),

@@ -23,7 +23,14 @@ Error prompt_too_long(const ServedModel& model, const std::string& tokens, const
 Result<std::vector<Token>> encode(const ServedModel& model, std::span<const text::Segment> segments,
                                   const char* field) {
   const size_t counted = kCountedContexts * static_cast<size_t>(model.context);
-  auto encoded = model.tokenizer->encode_at_most(segments, counted);
+  auto bounded = model.tokenizer->encode_at_most(segments, counted);
+  if (!bounded.ok()) {
+    Error error = std::move(bounded).error();
+    error.code = Code::kInvalid;
+    error.param = field;
+    return error;
+  }
+  text::BoundedTokens encoded = *std::move(bounded);
   if (encoded.fits) return std::move(encoded.tokens);
   return prompt_too_long(model, "at least " + std::to_string(encoded.at_least), field);
 }

@@ -39,8 +39,8 @@ void expect_same(const TokenizerSpec& spec, const std::vector<std::string>& text
   EXPECT_EQ((*from_json)->adds_bos(), (*from_gguf)->adds_bos());
   for (const std::string& text : texts) {
     for (const auto specials : {SpecialTokens::kParse, SpecialTokens::kPlain}) {
-      const auto ids = (*from_gguf)->encode(text, specials);
-      EXPECT_EQ((*from_json)->encode(text, specials), ids) << text;
+      const auto ids = *(*from_gguf)->encode(text, specials);
+      EXPECT_EQ(*(*from_json)->encode(text, specials), ids) << text;
       EXPECT_EQ(decode(**from_json, ids, true), decode(**from_gguf, ids, true)) << text;
     }
   }

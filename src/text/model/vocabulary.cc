@@ -23,8 +23,7 @@ uint32_t hash_of(std::string_view bytes) noexcept {
 }  // namespace
 
 Result<Vocabulary> Vocabulary::build(std::span<const std::string_view> texts,
-                                     std::span<const TokenKind> kinds, TextForm form,
-                                     Alike alike) {
+                                     std::span<const TokenKind> kinds, TextForm form, Alike alike) {
   if (texts.empty() || texts.size() > kMaxTokens) {
     return invalid("the vocabulary has " + std::to_string(texts.size()) + " tokens; 1 to " +
                        std::to_string(kMaxTokens) + " are allowed",
