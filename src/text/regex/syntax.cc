@@ -198,7 +198,7 @@ class Parser {
   PatternCursor cursor_;
   RegexTree tree_;
   std::vector<uint32_t> depths_;  // of each node, above the leaves
-  bool fold_ = false;  // inside (?i:...)
+  bool fold_ = false;             // inside (?i:...)
 };
 
 }  // namespace
