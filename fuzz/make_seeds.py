@@ -92,6 +92,10 @@ def safetensors(header, data=b""):
     return struct.pack("<Q", len(raw)) + raw + data
 
 
+def index(weight_map):
+    return json.dumps({"metadata": {"total_size": 8}, "weight_map": weight_map}).encode()
+
+
 def main():
     scalars = [entry(f"k{kind}", kind, "text" if kind == STRING else 1)
                for kind in range(13) if kind != ARRAY]
@@ -117,6 +121,13 @@ def main():
                                    bytes(6)),
             "huge": safetensors({"a": {"dtype": "F32", "shape": [2**63 - 1, 2],
                                        "data_offsets": [0, 2**63 - 1]}}, bytes(4))},
+        "hf_directory": {
+            "both": index({"w": "a.safetensors", "v": "b.safetensors"}),
+            "one": index({"w": "a.safetensors"}) + b"\0" + json.dumps({"model_type": "llama"}).encode(),
+            "wrong": index({"w": "b.safetensors", "v": "a.safetensors"}),
+            "outside": index({"w": "../a.safetensors"}),
+            "missing": index({"w": "a.safetensors", "v": "c.safetensors"}),
+            "number": index({"w": 1}), "empty": index({})},
         "model": {"tied": llama(head=False), "untied": llama(head=True)},
     }
     for name, files in seeds.items():
