@@ -71,6 +71,8 @@ Result<std::unique_ptr<ModelInstance>> ModelInstance::create(
   O3_ASSIGN(parts.pool, make_pool(options, backend, *parts.model));
   const ExecutorLimits limits{.max_step_rows = options.max_step_rows,
                               .max_logit_rows = options.max_running,
+                              .max_sequences = options.max_running,
+                              .max_context = parts.model->config().context,
                               .compute = options.compute};
   O3_ASSIGN(parts.executor, ModelExecutor::create(limits, backend, *parts.model, *parts.pool));
   return std::unique_ptr<ModelInstance>(new ModelInstance(options, std::move(parts), clock));
@@ -119,13 +121,13 @@ void ModelInstance::run(const std::function<void()>& poll) {
   batch_.build(plan_);
   parts_.executor->launch(batch_.view());
   fill_masks();
-  const Result<device::TensorView> logits = parts_.executor->collect();
+  const Result<model::StepOutput> output = parts_.executor->collect();
   poll();
-  if (logits.ok()) {
+  if (output.ok()) {
     count_prompt_tokens();
-    sample(*logits);
+    sample(*output);
   } else {
-    fail(logits.error());
+    fail(output.error());
   }
   scheduler_.complete(plan_, clock_.monotonic() - began);
 }
@@ -149,21 +151,30 @@ void ModelInstance::fill_masks() {
   }
 }
 
-void ModelInstance::sample(const device::TensorView& logits) {
-  int64_t row = 0;
+void ModelInstance::sample(const model::StepOutput& output) {
+  const auto enough = batch_.view().best_is_enough;
+  size_t next = 0;
   for (const SequenceRows& share : plan_.rows) {
     if (!share.sample) continue;
+    const size_t row = next++;
     Sequence& sequence = *share.sequence;
-    const std::span<float> values(logits.row<float>(row++),
-                                  static_cast<size_t>(limits_.vocabulary));
     if (sequence.retiring) continue;  // cancelled while the step ran
-    const Result<Token> token = sampler_.sample(values, sequence.work().sampling, sequence.mask,
-                                                static_cast<uint32_t>(sequence.length()));
-    if (token.ok()) {
-      take_token(sequence, *token);
-    } else {
-      scheduler_.retire(sequence, Outcome::kError, token.error());
+    if (!output.best.empty() && enough[row] != 0) {
+      take(sequence, Sampler::found(output.best[row]));
+      continue;
     }
+    const std::span<float> values(output.logits.row<float>(static_cast<int64_t>(row)),
+                                  static_cast<size_t>(limits_.vocabulary));
+    take(sequence, sampler_.sample(values, sequence.work().sampling, sequence.mask,
+                                   static_cast<uint32_t>(sequence.length())));
+  }
+}
+
+void ModelInstance::take(Sequence& sequence, const Result<Token>& token) {
+  if (token.ok()) {
+    take_token(sequence, *token);
+  } else {
+    scheduler_.retire(sequence, Outcome::kError, token.error());
   }
 }
 

@@ -73,7 +73,8 @@ class ModelInstance {
   void run(const std::function<void()>& poll);
   void count_prompt_tokens();
   void fill_masks();
-  void sample(const device::TensorView& logits);
+  void sample(const model::StepOutput& output);
+  void take(Sequence& sequence, const Result<Token>& token);
   void take_token(Sequence& sequence, Token token);
   void fail(const Error& why);
   void hand_over(Outbox& outbox, std::vector<RequestId>& finished);

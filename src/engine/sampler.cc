@@ -97,6 +97,10 @@ struct Digit {
 constexpr std::array<Digit, 3> kDigits{{{21, 11}, {10, 11}, {0, 10}}};
 constexpr size_t kHistogram = size_t{1} << 11;
 
+Error no_finite_logit() {
+  return Error{Code::kInternal, "the model gave no finite logit for an allowed token", {}};
+}
+
 }  // namespace
 
 Sampler::Sampler(int32_t vocabulary)
@@ -109,15 +113,18 @@ Sampler::Sampler(int32_t vocabulary)
   candidates_.items.resize(weights_.size() + 1);
 }
 
+Result<Token> Sampler::found(Token best) {
+  if (best < 0) return no_finite_logit();
+  return best;
+}
+
 Result<Token> Sampler::sample(std::span<float> logits, const SamplingParams& params,
                               std::span<const uint32_t> mask, uint32_t position) {
   apply_mask(logits, mask);
   for (size_t b = 0; b < block_max_.size(); ++b) block_max_[b] = max_of(block_of(logits, b));
   const float max = max_of(block_max_);
-  if (!std::isfinite(max)) {
-    return Error{Code::kInternal, "the model gave no finite logit for an allowed token", {}};
-  }
-  if (params.temperature == 0.0F || params.top_k == 1) {
+  if (!std::isfinite(max)) return no_finite_logit();
+  if (is_greedy(params)) {
     const auto block = std::find(block_max_.begin(), block_max_.end(), max) - block_max_.begin();
     const auto from = logits.begin() + block * static_cast<ptrdiff_t>(kBlock);
     return static_cast<Token>(std::find(from, logits.end(), max) - logits.begin());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/step_batch.h"
 
+#include "engine/sampler.h"
 #include "engine/sequence.h"
 
 namespace o3::engine {
@@ -9,6 +10,7 @@ void StepBatch::build(const StepPlan& plan) {
   tokens_.clear();
   positions_.clear();
   logit_rows_.clear();
+  best_is_enough_.clear();
   for (auto& group : sequences_) group.clear();
   for (const SequenceRows& share : plan.rows) {
     const Sequence& sequence = *share.sequence;
@@ -24,7 +26,10 @@ void StepBatch::build(const StepPlan& plan) {
                                .kv_len = sequence.filled + share.rows,
                                .table = sequence.tables[g].ids().data()});
     }
-    if (share.sample) logit_rows_.push_back(row_begin + share.rows - 1);
+    if (!share.sample) continue;
+    logit_rows_.push_back(row_begin + share.rows - 1);
+    const bool enough = sequence.constraint == nullptr && is_greedy(sequence.work().sampling);
+    best_is_enough_.push_back(enough ? 1 : 0);
   }
   for (size_t g = 0; g < sequences_.size(); ++g) group_spans_[g] = sequences_[g];
 }
@@ -33,7 +38,8 @@ model::BatchView StepBatch::view() const noexcept {
   return {.tokens = tokens_,
           .positions = positions_,
           .sequences = group_spans_,
-          .logit_rows = logit_rows_};
+          .logit_rows = logit_rows_,
+          .best_is_enough = best_is_enough_};
 }
 
 }  // namespace o3::engine
