@@ -5,20 +5,22 @@ include(GNUInstallDirs)
 
 add_library(o3_flags INTERFACE)
 target_include_directories(o3_flags INTERFACE "${PROJECT_SOURCE_DIR}/src")
-target_compile_options(o3_flags INTERFACE
+# These are for the C++ compilers; files of nvcc have their own (Cuda.cmake).
+set(cxx_flags
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror
   -fno-math-errno -ffp-contract=off -fno-omit-frame-pointer
   # g++ 12 sees overlapping copies in ordinary std::string concatenation (GCC bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+target_compile_options(o3_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${cxx_flags}>")
 # Hardening, for a program that reads what strangers send: canaries, checked libc calls (they need
 # optimisation), stack probes, control-flow marks; a position-independent program whose relocations are
 # read-only once it runs. The sanitizers have stronger checks in their place.
 include(CheckPIESupported)
 check_pie_supported(LANGUAGES CXX)
 if(NOT O3_SANITIZE)
-  target_compile_options(o3_flags INTERFACE
-    -fstack-protector-strong -fstack-clash-protection -fcf-protection
+  set(hardening -fstack-protector-strong -fstack-clash-protection -fcf-protection
     $<$<CONFIG:Release>:-U_FORTIFY_SOURCE> $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=3>)
+  target_compile_options(o3_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${hardening}>")
   target_link_options(o3_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
 endif()
 if(O3_SANITIZE)

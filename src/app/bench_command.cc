@@ -2,7 +2,9 @@
 // o3 bench: how fast a model runs on this machine.
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "app/command.h"
 #include "app/interrupt.h"
@@ -10,11 +12,13 @@
 #include "app/number_option.h"
 #include "app/runtime_options.h"
 #include "base/clock.h"
-#include "device/cpu/isa.h"
+#include "device/cpu/cpu_backend.h"
 #include "eval/speed.h"
 
 namespace o3::app {
 namespace {
+
+constexpr int32_t kCudaStepRows = 8192;  // a GPU is busy with many rows only
 
 struct BenchOptions {
   RuntimeOptions runtime;
@@ -23,10 +27,47 @@ struct BenchOptions {
   bool json = false;
 };
 
+// Nothing of a GPU.
+struct CpuFacts {
+  int threads = 0;
+  std::string isa;
+};
+CpuFacts cpu_facts(device::Backend& backend) {
+  if (backend.kind() != device::BackendKind::kCpu) return {};
+  auto& cpu = static_cast<device::cpu::CpuBackend&>(backend);
+  return {cpu.threads().size(), std::string(device::cpu::isa_name(cpu.isa()))};
+}
+
+// Of a GGUF file, or of all files of a directory; 0 when they cannot be asked.
+int64_t weight_file_bytes(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) {
+    const auto bytes = std::filesystem::file_size(path, error);
+    return error ? 0 : static_cast<int64_t>(bytes);
+  }
+  int64_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    if (entry.path().extension() != ".safetensors") continue;
+    const auto own = entry.file_size(error);
+    if (!error) bytes += static_cast<int64_t>(own);
+  }
+  return bytes;
+}
+
+std::string kv_name(device::DType dtype) {
+  switch (dtype) {
+    case device::DType::kF32:
+      return "f32";
+    case device::DType::kBF16:
+      return "bf16";
+    default:
+      return "f16";
+  }
+}
+
 void print(const eval::SpeedSetup& setup, const eval::SpeedOptions& options,
            const eval::SpeedResult& result) {
-  std::printf("%d threads, %s, batch %d, KV %s\n", setup.threads, setup.isa.c_str(), options.batch,
-              setup.kv.c_str());
+  std::printf("%s, batch %d, KV %s\n", setup.device.c_str(), options.batch, setup.kv.c_str());
   std::printf("prefill %5d tokens: %9.1f tokens/s  (%.1f to %.1f)\n", options.prefill,
               result.prefill_tokens_per_s, result.prefill_min, result.prefill_max);
   std::printf("decode  %5d steps:  %9.1f tokens/s  (%.1f to %.1f), reading %.1f GB/s\n",
@@ -45,19 +86,22 @@ Result<void> bench(const BenchOptions& options) {
   const SystemClock clock;
   O3_ASSIGN(const auto backend, make_backend(options.runtime));
   const model::LoadOptions load = load_options(options.runtime);
-  O3_ASSIGN(const LoadedModel loaded, load_model_file(options.runtime.model, *backend, load));
+  O3_ASSIGN(const auto model, load_weights(options.runtime.model, *backend, load));
   eval::SpeedOptions speed = options.speed;
   speed.compute = load.compute;
+  if (backend->kind() == device::BackendKind::kCuda) speed.step_rows = kCudaStepRows;
   std::atomic<bool> stopped{false};
   const auto stopping = interrupt.handle([&stopped] { stopped = true; });
-  O3_ASSIGN(const eval::SpeedResult result,
-            eval::measure_speed(*loaded.model, *backend, clock, speed,
-                                [&stopped] { return !stopped.load(); }));
+  O3_ASSIGN(
+      const eval::SpeedResult result,
+      eval::measure_speed(*model, *backend, clock, speed, [&stopped] { return !stopped.load(); }));
+  const CpuFacts cpu = cpu_facts(*backend);
   const eval::SpeedSetup setup{
-      .threads = backend->threads().size(),
-      .isa = std::string(device::cpu::isa_name(backend->isa())),
-      .kv = load.kv_dtype == device::DType::kF32 ? "f32" : "f16",
-      .model_bytes = static_cast<int64_t>(loaded.file_bytes),
+      .device = backend->description(),
+      .threads = cpu.threads,
+      .isa = cpu.isa,
+      .kv = kv_name(load.kv_dtype),
+      .model_bytes = weight_file_bytes(options.runtime.model),
       .deterministic = options.deterministic,
   };
   if (options.json) {

@@ -49,7 +49,13 @@ int64_t choose_kv_bytes(int64_t one_context, std::optional<int64_t> free_bytes) 
   return std::min(wanted, *free_bytes / 4 * 3);
 }
 
-int64_t default_kv_bytes(const model::Model& model, int32_t page_tokens) {
+int64_t choose_device_kv_bytes(int64_t free_bytes) {
+  return free_bytes / 5 * 4;
+}
+
+int64_t default_kv_bytes(const model::Model& model, int32_t page_tokens,
+                         const device::Backend& backend) {
+  if (const auto device_bytes = backend.free_bytes()) return choose_device_kv_bytes(*device_bytes);
   const auto free_bytes = free_memory("/");
   const int64_t one_context = kv_bytes_for(model, page_tokens, model.config().context);
   const int64_t chosen = choose_kv_bytes(one_context, free_bytes);

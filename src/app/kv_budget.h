@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "device/backend.h"
 #include "model/model.h"
 
 namespace o3::app {
@@ -22,8 +23,13 @@ std::optional<int64_t> free_memory(const std::filesystem::path& root);
 // the context that such a pool holds.
 int64_t choose_kv_bytes(int64_t one_context, std::optional<int64_t> free_bytes);
 
+// On a device with memory of its own: 80 % of what is free once the weights are there; the rest is
+// for the workspace of the largest steps.
+int64_t choose_device_kv_bytes(int64_t free_bytes);
+
 // What `serve` takes when --memory is not given: the above, with a warning in the log when the pool
 // is smaller than one context.
-int64_t default_kv_bytes(const model::Model& model, int32_t page_tokens);
+int64_t default_kv_bytes(const model::Model& model, int32_t page_tokens,
+                         const device::Backend& backend);
 
 }  // namespace o3::app

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// o3 model: looks into model files, and writes them in the other form.
+// o3 model: looks into model files, writes them in the other form, makes random ones.
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "app/command.h"
 #include "app/convert.h"
@@ -15,6 +17,7 @@
 #include "artifact/gguf/gguf_file.h"
 #include "artifact/hf/hf_directory.h"
 #include "model/footprint.h"
+#include "model/synthetic.h"
 
 namespace o3::app {
 namespace {
@@ -143,10 +146,54 @@ void add_convert(CLI::App& parent, Action& action) {
   });
 }
 
+struct SynthOptions {
+  std::string shape = "llama3-8b";
+  std::string dtype = "bf16";
+  std::string head_dtype;
+  std::string out;
+};
+
+const std::map<std::string, device::DType> kDTypes = {{"bf16", device::DType::kBF16},
+                                                      {"f16", device::DType::kF16},
+                                                      {"q4_0", device::DType::kQ4_0},
+                                                      {"q8_0", device::DType::kQ8_0}};
+
+Result<void> synthesize(const SynthOptions& options) {
+  const std::string& head = options.head_dtype.empty() ? options.dtype : options.head_dtype;
+  return model::write_synthetic(options.shape,
+                                {.matrices = kDTypes.at(options.dtype), .head = kDTypes.at(head)},
+                                options.out);
+}
+
+void add_synth(CLI::App& model, Action& action) {
+  auto options = std::make_shared<SynthOptions>();
+  std::vector<std::string> shapes;
+  for (const auto& shape : model::synthetic_shapes()) shapes.emplace_back(shape.name);
+  CLI::App* command =
+      model.add_subcommand("synth", "Write a model of random weights, to measure speed with");
+  command->add_option("--shape", options->shape, "Published model whose shape it has")
+      ->check(CLI::IsMember(shapes))
+      ->capture_default_str();
+  command->add_option("--dtype", options->dtype, "Type of the weights")
+      ->check(CLI::IsMember({"bf16", "f16", "q4_0", "q8_0"}))
+      ->capture_default_str();
+  command
+      ->add_option("--head-dtype", options->head_dtype,
+                   "Type of embedding and head (default: that of the weights)")
+      ->check(CLI::IsMember({"bf16", "f16", "q4_0", "q8_0"}));
+  command->add_option("--out", options->out, "GGUF file to write")->required();
+  command->callback([options, &action] {
+    action = [options] {
+      const Result<void> done = synthesize(*options);
+      return done.ok() ? ExitCode::kOk : report(done.error());
+    };
+  });
+}
+
 }  // namespace
 
 void add_model_command(CLI::App& app, Action& action) {
-  CLI::App* model = app.add_subcommand("model", "Look into model files, convert them");
+  CLI::App* model = app.add_subcommand("model", "Look into model files, convert or make them");
   model->require_subcommand(1);
   add_convert(*model, action);
   auto options = std::make_shared<InspectOptions>();
@@ -165,6 +212,7 @@ void add_model_command(CLI::App& app, Action& action) {
       return done.ok() ? ExitCode::kOk : report(done.error());
     };
   });
+  add_synth(*model, action);
 }
 
 }  // namespace o3::app

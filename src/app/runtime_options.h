@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "device/cpu/cpu_backend.h"
+#include "device/backend.h"
 #include "kernels/exec.h"
 #include "model/model.h"
 
@@ -27,7 +27,8 @@ struct RuntimeOptions {
 // Adds --threads, --isa, --compute, --kv, --device; --model is each command's own.
 void add_runtime_options(CLI::App& command, RuntimeOptions& options);
 
-Result<std::unique_ptr<device::cpu::CpuBackend>> make_backend(const RuntimeOptions& options);
+// The backend of --device. kUnsupported when this machine or this build has no such device.
+Result<std::unique_ptr<device::Backend>> make_backend(const RuntimeOptions& options);
 model::LoadOptions load_options(const RuntimeOptions& options);
 
 }  // namespace o3::app

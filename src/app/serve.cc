@@ -37,6 +37,8 @@ namespace {
 
 namespace rows = config::serve;
 
+constexpr int32_t kCudaStepRows = 2048;  // a GPU is busy with many rows only
+
 struct NamedPath {
   std::string name;
   std::string path;
@@ -100,8 +102,9 @@ Result<std::unique_ptr<engine::Engine>> make_engine(const config::Snapshot& sett
   options.max_running = static_cast<int32_t>(settings.integer(rows::kMaxRunning));
   options.max_waiting = static_cast<int32_t>(settings.integer(rows::kMaxWaiting));
   options.kv_bytes = settings.integer(rows::kMemory);
+  if (backend.kind() == device::BackendKind::kCuda) options.max_step_rows = kCudaStepRows;
   if (options.kv_bytes == 0) {
-    options.kv_bytes = default_kv_bytes(*loaded.model, options.page_tokens);
+    options.kv_bytes = default_kv_bytes(*loaded.model, options.page_tokens, backend);
   }
   auto engine = engine::Engine::create(options, backend, loaded.model, clock, metrics);
   if (engine.ok() || engine.error().param != "kv_bytes") return engine;

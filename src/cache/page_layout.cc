@@ -24,9 +24,10 @@ Result<void> check_spec(const CacheSpec& spec, size_t layer) {
   if (spec.kind != CacheKind::kFull && spec.kind != CacheKind::kSlidingWindow) {
     return unsupported("cache kinds other than full and sliding window have no kernel yet", where);
   }
-  if (spec.dtype != device::DType::kF32 && spec.dtype != device::DType::kF16) {
-    return unsupported("KV is kept as F32 or F16; " + std::string(device::traits(spec.dtype).name) +
-                           " has no kernel yet",
+  if (spec.dtype != device::DType::kF32 && spec.dtype != device::DType::kF16 &&
+      spec.dtype != device::DType::kBF16) {
+    return unsupported("KV is kept as F32, F16 or BF16; " +
+                           std::string(device::traits(spec.dtype).name) + " has no kernel yet",
                        where);
   }
   if (spec.kv_heads < 1 || spec.kv_heads > kMaxHeads || spec.head_dim < 1 ||

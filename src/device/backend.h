@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -58,6 +59,8 @@ class Backend {
                                       size_t bytes) = 0;
   virtual Result<void> synchronize() = 0;
   virtual bool healthy() const noexcept = 0;
+  // Free memory of a device that has its own; nothing where it is the host's.
+  virtual std::optional<int64_t> free_bytes() const { return std::nullopt; }
 
   size_t allocated(MemTag tag) const noexcept {
     return allocated_[static_cast<size_t>(tag)].load(std::memory_order_relaxed);

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "cache/block_pool.h"
 #include "device/backend.h"
@@ -21,19 +20,20 @@ class Executor {
   // Starts a step. What the view points at must stay as it is until collect() returns.
   virtual void launch(const model::BatchView& batch) = 0;
 
-  // Waits for the launched step. Logits in host memory, F32 [logit_rows, vocabulary], the caller's
-  // to overwrite until the next launch. An error means that the backend cannot be relied on.
-  virtual Result<device::TensorView> collect() = 0;
+  // Waits for the launched step; the output is the caller's to overwrite until the next launch. An
+  // error, of either half, means that the backend cannot be relied on.
+  virtual Result<model::StepOutput> collect() = 0;
 };
 
 struct ExecutorLimits {
   int32_t max_step_rows = 0;
   int32_t max_logit_rows = 0;
+  int32_t max_sequences = 0;
+  int32_t max_context = 0;  // tokens of one sequence
   kernels::Compute compute = kernels::Compute::kFast;
 };
 
-// One model on one backend. Owns the workspace and the logits, both allocated once (MemTag
-// kWorkspace) for the largest step.
+// One model on one backend, with memory for the largest step that is allocated once.
 class ModelExecutor final : public Executor {
  public:
   // The backend, the model and the pool must outlive it. kExhausted when the memory is not there.
@@ -43,19 +43,17 @@ class ModelExecutor final : public Executor {
                                                        const cache::BlockPool& pool);
 
   void launch(const model::BatchView& batch) override;
-  Result<device::TensorView> collect() override;
+  Result<model::StepOutput> collect() override;
 
  private:
-  ModelExecutor(const ExecutorLimits& limits, device::Backend& backend, const model::Model& model,
-                const cache::BlockPool& pool);
+  ModelExecutor(const ExecutorLimits& limits, device::Backend& backend,
+                std::unique_ptr<model::StepRunner> runner)
+      : limits_(limits), backend_(backend), runner_(std::move(runner)) {}
 
   ExecutorLimits limits_;
   device::Backend& backend_;
-  const model::Model& model_;
-  const cache::BlockPool& pool_;
-  device::Buffer workspace_;
-  device::Buffer logits_;
-  std::optional<model::BatchView> launched_;
+  std::unique_ptr<model::StepRunner> runner_;
+  Result<void> launched_;
 };
 
 }  // namespace o3::engine

@@ -92,6 +92,8 @@ Result<std::unique_ptr<ModelInstance>> ModelInstance::create(
   const ExecutorLimits limits{
       .max_step_rows = options.max_step_rows,
       .max_logit_rows = options.max_running + SchedulerLimits{}.max_scored_rows,
+      .max_sequences = options.max_running,
+      .max_context = parts.model->config().context,
       .compute = options.compute};
   O3_ASSIGN(parts.executor, ModelExecutor::create(limits, backend, *parts.model, *parts.pool));
   return std::unique_ptr<ModelInstance>(new ModelInstance(options, std::move(parts), clock));
@@ -143,13 +145,13 @@ void ModelInstance::run(const std::function<void()>& poll) {
   batch_.build(plan_);
   parts_.executor->launch(batch_.view());
   fill_masks();
-  const Result<device::TensorView> logits = parts_.executor->collect();
+  const Result<model::StepOutput> output = parts_.executor->collect();
   poll();
-  if (logits.ok()) {
+  if (output.ok()) {
     count_prompt_tokens();
-    sample(*logits);
+    sample(*output);
   } else {
-    fail(logits.error());
+    fail(output.error());
   }
   scheduler_.complete(plan_, clock_.monotonic() - began);
 }
@@ -173,7 +175,8 @@ void ModelInstance::fill_masks() {
   }
 }
 
-void ModelInstance::sample(const device::TensorView& logits) {
+void ModelInstance::sample(const model::StepOutput& output) {
+  const auto enough = batch_.view().best_is_enough;
   int64_t row = 0;
   for (const SequenceRows& share : plan_.rows) {
     Sequence& sequence = *share.sequence;
@@ -181,9 +184,23 @@ void ModelInstance::sample(const device::TensorView& logits) {
     const int64_t first = row;
     row += scored + (share.sample ? 1 : 0);
     if (sequence.retiring) continue;  // cancelled while the step ran
-    if (scored > 0) score_prompt(sequence, scored, logits, first);
+    if (scored > 0) score_prompt(sequence, scored, output.logits, first);
     if (!share.sample) continue;
-    sample_row(sequence, {logits.row<float>(row - 1), static_cast<size_t>(limits_.vocabulary)});
+    const auto last = static_cast<size_t>(row - 1);
+    if (!output.best.empty() && enough[last] != 0) {
+      accept(sequence, Sampler::found(output.best[last]));
+    } else {
+      sample_row(sequence,
+                 {output.logits.row<float>(row - 1), static_cast<size_t>(limits_.vocabulary)});
+    }
+  }
+}
+
+void ModelInstance::accept(Sequence& sequence, const Result<Token>& token) {
+  if (token.ok()) {
+    take_token(sequence, *token);
+  } else {
+    scheduler_.retire(sequence, Outcome::kError, token.error());
   }
 }
 
@@ -202,10 +219,9 @@ void ModelInstance::sample_row(Sequence& sequence, std::span<float> logits) {
   const std::optional<int32_t>& asked = sequence.work().logprobs;
   if (asked) logprobs_.read(logits);
   const Result<Token> token = next_token(sequence, logits);
-  if (!token.ok()) return scheduler_.retire(sequence, Outcome::kError, token.error());
-  take_token(sequence, *token);
+  accept(sequence, token);
   // A stop token is not delivered.
-  if (asked && sequence.logprobs.size() < sequence.undelivered.size()) {
+  if (token.ok() && asked && sequence.logprobs.size() < sequence.undelivered.size()) {
     sequence.logprobs.push_back(logprobs_.of(*token, *asked));
   }
 }

@@ -74,11 +74,12 @@ class ModelInstance {
   void run(const std::function<void()>& poll);
   void count_prompt_tokens();
   void fill_masks();
-  void sample(const device::TensorView& logits);
+  void sample(const model::StepOutput& output);
   void score_prompt(Sequence& sequence, int32_t rows, const device::TensorView& logits,
                     int64_t first_row);
   void sample_row(Sequence& sequence, std::span<float> logits);
   Result<Token> next_token(Sequence& sequence, std::span<float> logits);
+  void accept(Sequence& sequence, const Result<Token>& token);
   void take_token(Sequence& sequence, Token token);
   void fail(const Error& why);
   void hand_over(Outbox& outbox, std::vector<RequestId>& finished);

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "cache/testing/fake_backend.h"
+#include "engine/testing/best_model.h"
 #include "engine/testing/fake_model.h"
 #include "engine/testing/test_support.h"
 
@@ -77,6 +78,40 @@ TEST_F(InstanceInvariant, GreedyTokensAreTheModels) {
   EXPECT_FALSE(finish.error);
   EXPECT_EQ(finish.prompt_tokens, 3);
   EXPECT_EQ(finish.completion_tokens, 100);
+}
+
+// A device that finds the largest logit: greedy rows never need theirs, sampled rows always do.
+TEST(BestOfARow, IsTakenWhereItIsEnough) {
+  cache::FakeBackend backend;
+  ManualClock clock;
+  const auto model = std::make_shared<BestModel>(kVocabulary, 1000);
+  EngineOptions options;
+  options.page_tokens = 16;
+  options.kv_bytes = int64_t{200} * 2 * 16 * 16 * 4;
+  const auto instance = *ModelInstance::create(options, backend, model, clock);
+  const auto sink = std::make_shared<RecordingSink>();
+  const SamplingParams sampled{.temperature = 1.0F, .seed = 3};
+  const SamplingParams top_one{.temperature = 1.0F, .top_k = 1};
+  instance->submit({make_request({.id = 1, .prompt = {4, 8}, .max_new_tokens = 40}), sink});
+  instance->submit({make_request({.id = 2, .max_new_tokens = 40, .sampling = sampled}), sink});
+  instance->submit(
+      {make_request({.id = 3, .prompt = {9}, .max_new_tokens = 40, .sampling = top_one}), sink});
+  Outbox outbox;
+  std::vector<RequestId> finished;
+  while (!instance->idle()) {
+    instance->step([] {}, outbox, finished);
+    outbox.deliver();
+  }
+  EXPECT_EQ(sink->record(1).tokens, model->inner().continuation({4, 8}, 40));
+  EXPECT_EQ(sink->record(3).tokens, model->inner().continuation({9}, 40));
+  ASSERT_EQ(sink->record(2).finishes.size(), 1U);
+  EXPECT_EQ(sink->record(2).finishes[0].outcome, Outcome::kLength);
+  EXPECT_NE(sink->record(2).tokens, model->inner().continuation({1, 2, 3}, 40));
+}
+
+TEST(BestOfARow, NoneIsAnErrorOfTheRequest) {
+  EXPECT_EQ(Sampler::found(-1).error().code, Code::kInternal);
+  EXPECT_EQ(*Sampler::found(0), 0);
 }
 
 TEST_F(InstanceInvariant, ASampledAnswerCanBeContinued) {

@@ -38,16 +38,23 @@ size_t pick(size_t count, WeightAt weight_at, double& target) {
   return last;
 }
 
+Error no_finite_logit() {
+  return Error{Code::kInternal, "the model gave no finite logit for an allowed token", {}};
+}
+
 }  // namespace
+
+Result<Token> Sampler::found(Token best) {
+  if (best < 0) return no_finite_logit();
+  return best;
+}
 
 Result<Token> Sampler::sample(std::span<float> logits, const SamplingParams& params,
                               std::span<const uint32_t> mask, uint32_t position) {
   apply_mask(logits, mask);
   const float max = truncation_.scan(logits);
-  if (!std::isfinite(max)) {
-    return Error{Code::kInternal, "the model gave no finite logit for an allowed token", {}};
-  }
-  if (params.temperature == 0.0F || params.top_k == 1) return truncation_.lowest_of(logits, max);
+  if (!std::isfinite(max)) return no_finite_logit();
+  if (is_greedy(params)) return truncation_.lowest_of(logits, max);
   truncation_.run(logits, max, params);
   const PhiloxKey key{static_cast<uint32_t>(params.seed), static_cast<uint32_t>(params.seed >> 32)};
   return draw(unit_interval(philox4x32({position, params.choice, 0, 0}, key)));

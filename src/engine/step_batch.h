@@ -27,6 +27,7 @@ class StepBatch {
   std::vector<std::vector<kernels::AttnSequence>> sequences_;  // [group][sequence]
   std::vector<std::span<const kernels::AttnSequence>> group_spans_;
   std::vector<int32_t> logit_rows_;
+  std::vector<uint8_t> best_is_enough_;  // [logit row]
 };
 
 }  // namespace o3::engine

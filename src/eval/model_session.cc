@@ -61,12 +61,15 @@ Result<void> ModelSession::allocate() {
   lengths_.assign(static_cast<size_t>(limits_.sequences), 0);
   sequences_.resize(leases_.size());
 
-  const int64_t workspace = model_.workspace_bytes(limits_.step_rows, limits_.step_logits);
-  O3_ASSIGN(workspace_,
-            backend_.allocate(static_cast<size_t>(workspace), device::MemTag::kWorkspace));
-  const size_t logits = sizeof(float) * static_cast<size_t>(limits_.step_logits) *
-                        static_cast<size_t>(model_.config().vocabulary);
-  O3_ASSIGN(logits_, backend_.allocate(logits, device::MemTag::kWorkspace));
+  const model::RunnerLimits limits{.rows = limits_.step_rows,
+                                   .logit_rows = limits_.step_logits,
+                                   .sequences = limits_.sequences,
+                                   .context = limits_.context,
+                                   .compute = compute_};
+  O3_ASSIGN(runner_, model_.make_runner(limits, backend_,
+                                        {.pool = pool_->data(),
+                                         .layout = &pool_->layout(),
+                                         .pages = pool_->total_blocks()}));
   return {};
 }
 
@@ -126,21 +129,32 @@ void ModelSession::gather(std::span<const Feed> feeds) {
 
 Result<kernels::TensorView> ModelSession::step(std::span<const Feed> feeds,
                                                std::span<const int32_t> logit_rows) {
+  O3_ASSIGN(const model::StepOutput output, run(feeds, logit_rows, {}));
+  return output.logits;
+}
+
+Result<model::StepOutput> ModelSession::step_for_best(std::span<const Feed> feeds,
+                                                      std::span<const int32_t> logit_rows) {
+  const std::vector<uint8_t> enough(logit_rows.size(), 1);
+  return run(feeds, logit_rows, enough);
+}
+
+Result<model::StepOutput> ModelSession::run(std::span<const Feed> feeds,
+                                            std::span<const int32_t> logit_rows,
+                                            std::span<const uint8_t> best_is_enough) {
   O3_TRY(check(feeds, logit_rows));
   gather(feeds);
   std::vector<std::span<const kernels::AttnSequence>> groups(sequences_.begin(), sequences_.end());
-  const model::BatchView batch{
-      .tokens = tokens_, .positions = positions_, .sequences = groups, .logit_rows = logit_rows};
-  const model::KvView kv{.pool = pool_->data(), .layout = &pool_->layout()};
-  const auto logits =
-      device::matrix_view(logits_.data(), device::DType::kF32,
-                          static_cast<int64_t>(logit_rows.size()), model_.config().vocabulary);
-  kernels::ExecCtx ctx{backend_, {workspace_.data(), workspace_.bytes()}, compute_};
-  O3_TRY(model_.forward(batch, kv, logits, ctx));
+  O3_TRY(runner_->launch({.tokens = tokens_,
+                          .positions = positions_,
+                          .sequences = groups,
+                          .logit_rows = logit_rows,
+                          .best_is_enough = best_is_enough}));
+  O3_ASSIGN(const model::StepOutput output, runner_->collect());
   for (const Feed& feed : feeds) {
     lengths_[static_cast<size_t>(feed.sequence)] += static_cast<int32_t>(feed.tokens.size());
   }
-  return logits;
+  return output;
 }
 
 void ModelSession::truncate(int32_t sequence, int32_t length) {

@@ -46,6 +46,10 @@ class ModelSession {
   // kInvalid: a token outside the vocabulary, a sequence fed twice. kTooLong: a limit exceeded.
   Result<kernels::TensorView> step(std::span<const Feed> feeds,
                                    std::span<const int32_t> logit_rows);
+  // The same when the tokens of the largest logits are enough; empty where the runner does not look
+  // for them, and the logits are there.
+  Result<model::StepOutput> step_for_best(std::span<const Feed> feeds,
+                                          std::span<const int32_t> logit_rows);
 
   // Forgets what came after the first `length` tokens.
   void truncate(int32_t sequence, int32_t length);
@@ -60,6 +64,8 @@ class ModelSession {
   Result<void> allocate();
   Result<void> check(std::span<const Feed> feeds, std::span<const int32_t> logit_rows) const;
   void gather(std::span<const Feed> feeds);
+  Result<model::StepOutput> run(std::span<const Feed> feeds, std::span<const int32_t> logit_rows,
+                                std::span<const uint8_t> best_is_enough);
 
   const model::Model& model_;
   device::Backend& backend_;
@@ -68,8 +74,7 @@ class ModelSession {
   std::unique_ptr<cache::BlockPool> pool_;
   std::vector<std::vector<cache::BlockLease>> leases_;  // [group][sequence], whole context each
   std::vector<int32_t> lengths_;                        // [sequence]
-  device::Buffer workspace_;
-  device::Buffer logits_;
+  std::unique_ptr<model::StepRunner> runner_;
   // The batch of the current step.
   std::vector<Token> tokens_;
   std::vector<kernels::Position> positions_;

@@ -13,7 +13,6 @@
 namespace o3::eval {
 namespace {
 
-constexpr int32_t kStepRows = 512;
 constexpr int32_t kMaxBatch = 1024;
 constexpr int32_t kMaxRepeats = 1000;
 
@@ -33,6 +32,7 @@ Result<void> check(const SpeedOptions& options) {
   O3_TRY(in_range(options.decode, 1, kMaxTokens, "decode"));
   O3_TRY(in_range(options.batch, 1, kMaxBatch, "batch"));
   O3_TRY(in_range(options.context, 0, kMaxTokens, "context"));
+  O3_TRY(in_range(options.step_rows, 1, kMaxTokens, "step_rows"));
   return in_range(options.repeats, 1, kMaxRepeats, "repeats");
 }
 
@@ -99,7 +99,7 @@ class SpeedRun {
     if (keep_going_ && !keep_going_()) {
       return Error{Code::kCancelled, "the measurement was interrupted", {}};
     }
-    O3_TRY(session_.step(feeds, logit_rows));
+    O3_TRY(session_.step_for_best(feeds, logit_rows));
     return {};
   }
 
@@ -164,7 +164,8 @@ Result<SpeedResult> measure_speed(const model::Model& model, device::Backend& ba
   SessionLimits limits;
   limits.sequences = options.batch;
   limits.context = std::max(options.prefill, start + options.decode);
-  limits.step_rows = std::max(options.batch, std::min(kStepRows, std::max(options.prefill, start)));
+  limits.step_rows =
+      std::max(options.batch, std::min(options.step_rows, std::max(options.prefill, start)));
   limits.step_logits = options.batch;
   O3_ASSIGN(const std::unique_ptr<ModelSession> session,
             ModelSession::create(model, backend, options.compute, limits));
@@ -191,6 +192,7 @@ nlohmann::ordered_json to_json(const SpeedSetup& setup, const SpeedOptions& opti
   return {{"prefill_tokens_per_s", result.prefill_tokens_per_s},
           {"decode_tokens_per_s", result.decode_tokens_per_s},
           {"batch", options.batch},
+          {"device", setup.device},
           {"threads", setup.threads},
           {"isa", setup.isa},
           {"model_bytes", setup.model_bytes},

@@ -16,17 +16,19 @@
 namespace o3::eval {
 
 struct SpeedOptions {
-  int32_t prefill = 512;  // prompt tokens of each sequence
-  int32_t decode = 64;    // steps measured
-  int32_t batch = 1;      // sequences side by side
-  int32_t context = 0;    // tokens in each cache when decoding starts; 0: `prefill`
-  int32_t repeats = 5;    // medians are taken over these; one more runs first to warm up
+  int32_t prefill = 512;    // prompt tokens of each sequence
+  int32_t decode = 64;      // steps measured
+  int32_t batch = 1;        // sequences side by side
+  int32_t context = 0;      // tokens in each cache when decoding starts; 0: `prefill`
+  int32_t step_rows = 512;  // most prompt tokens in one step
+  int32_t repeats = 5;      // medians are taken over these; one more runs first to warm up
   kernels::Compute compute = kernels::Compute::kFast;
 };
 
 // What the caller knows and the report repeats.
 struct SpeedSetup {
-  int32_t threads = 0;
+  std::string device{};  // for people
+  int32_t threads = 0;   // of a CPU
   std::string isa;
   std::string kv;           // "f16", "f32"
   int64_t model_bytes = 0;  // size of the model file

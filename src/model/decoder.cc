@@ -53,7 +53,7 @@ Error in_tensor(Error error, std::string name) {
   return error;
 }
 
-class DecoderModel final : public Model {
+class DecoderModel final : public HostModel {
  public:
   DecoderModel(std::shared_ptr<const Checkpoint> checkpoint, device::Backend& backend,
                const LoadOptions& options, ModelConfig config)

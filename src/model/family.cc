@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "model/cuda/cuda_decoder.h"
 #include "model/decoder.h"
 #include "model/families.h"
 #include "model/hf/hf_checkpoint.h"
@@ -19,6 +20,17 @@ constexpr Family kFamilies[] = {
     {"qwen3", read_qwen3_config},
     {"gemma3", read_gemma3_config},
 };
+
+// What the attention kernels of each kind of device read.
+Result<void> check_kv(device::DType dtype, device::BackendKind kind) {
+  using device::DType;
+  const DType other = kind == device::BackendKind::kCuda ? DType::kBF16 : DType::kF32;
+  if (dtype == DType::kF16 || dtype == other) return {};
+  return unsupported("the KV cache cannot hold " + std::string(device::traits(dtype).name) +
+                         " on this device; F16 and " + std::string(device::traits(other).name) +
+                         " would work",
+                     "kv");
+}
 
 }  // namespace
 
@@ -56,14 +68,11 @@ Result<ModelConfig> read_config(const ModelSource& source) {
 
 Result<std::unique_ptr<Model>> load_model(const ModelSource& source, device::Backend& backend,
                                           const LoadOptions& options) {
-  using device::DType;
-  if (options.kv_dtype != DType::kF16 && options.kv_dtype != DType::kF32) {
-    return unsupported("the KV cache cannot hold " +
-                           std::string(device::traits(options.kv_dtype).name) +
-                           "; F16 and F32 would work",
-                       "kv");
-  }
+  O3_TRY(check_kv(options.kv_dtype, backend.kind()));
   O3_ASSIGN(ModelConfig config, read_config(source));
+  if (backend.kind() == device::BackendKind::kCuda) {
+    return cuda::load_decoder(source.checkpoint, std::move(config), backend, options);
+  }
   return load_decoder(source.checkpoint, std::move(config), backend, options);
 }
 

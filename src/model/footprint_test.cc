@@ -41,7 +41,7 @@ TEST_P(FootprintOf, IsWhatLoadingTakes) {
                 static_cast<int64_t>((*backend)->allocated(device::MemTag::kWeights)));
       for (const auto& [rows, logit_rows] : {std::pair(1, 1), std::pair(8, 3), std::pair(512, 9)}) {
         EXPECT_EQ(footprint->workspace_bytes(rows, logit_rows),
-                  (*model)->workspace_bytes(rows, logit_rows))
+                  dynamic_cast<const HostModel&>(**model).workspace_bytes(rows, logit_rows))
             << rows << " rows";
       }
       // Per token, as the pool's pages have it.

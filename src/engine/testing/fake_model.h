@@ -13,7 +13,7 @@
 
 namespace o3::engine {
 
-class FakeModel final : public model::Model {
+class FakeModel final : public model::HostModel {
  public:
   // Two layers: two KV groups of different sizes, so that one page holds more tokens of the second.
   FakeModel(int32_t vocabulary, int32_t context) {

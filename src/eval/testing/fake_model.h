@@ -11,7 +11,7 @@
 
 namespace o3::eval {
 
-class FakeModel final : public model::Model {
+class FakeModel final : public model::HostModel {
  public:
   static constexpr int32_t kVocabulary = 50;
 

@@ -2,6 +2,7 @@
 // Names of tensors in Hugging Face checkpoints and in GGUF files.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of weight matrices stream through a ring in shared memory by bulk copies. Four warps start
+// the copies, two rows of every stage each (one warp could not start them fast enough, and those
+// that multiply have no time for it: docs/gpu.md). Eight warps multiply; each owns a fixed share of
+// the columns, whose x it keeps in registers, so weights are all that moves. The copying warps know
+// the products to come and run ahead of what is multiplied, over the ends of products.
+#pragma once
+
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/number.cuh"
+#include "kernels/cuda/pipeline.cuh"
+#include "kernels/cuda/skinny.h"
+
+namespace o3::kernels::cuda {
+
+inline constexpr int kRingWarps = 8;
+inline constexpr int kRingThreads = kRingWarps * kWarp;  // that multiply
+inline constexpr int kCopyWarps = 4;                     // a warpgroup
+inline constexpr int kBlockThreads = kRingThreads + kCopyWarps * kWarp;
+inline constexpr int kTile = 8;                          // rows of w in a stage, one per warp
+inline constexpr int kChunk = 1024;                      // columns of w in a stage
+inline constexpr int kChunks = kSkinnySplit / kChunk;    // of one tile
+inline constexpr int kSteps = kChunk / kRingWarps / 32;  // of 32 columns, per warp and stage
+// A quarter warp reads two rows of w at once: 64 bytes more per row keep them in different banks.
+inline constexpr int kRowBytes = kChunk * 2 + 64;
+inline constexpr int kStageBytes = kTile * kRowBytes;
+static_assert(kTile == 2 * kCopyWarps);
+
+// y = x * w^T as blocks share it: units of kTile rows of w and one split of its columns.
+struct Product {
+  const char* w;
+  int n;
+  int k;
+  int tiles;    // of kTile rows of w; a gated tile is half gate, half up
+  int splits;   // of k
+  int columns;  // of one split, at most kSkinnySplit
+  Gate gate;
+};
+
+inline Product make_product(const void* w, int n, int k, int splits, Gate gate) {
+  Product product{};
+  product.w = static_cast<const char*>(w);
+  product.n = n;
+  product.k = k;
+  product.tiles = (n + kTile - 1) / kTile;
+  product.splits = splits;
+  constexpr int kMultiple = 64;  // whole sectors of memory
+  const int even = (k + product.splits - 1) / product.splits;
+  product.columns = (even + kMultiple - 1) / kMultiple * kMultiple;
+  product.gate = gate;
+  return product;
+}
+
+// Whether a step of 32 columns is not whole: x is zero there, but zero times whatever lies in the
+// memory could be NaN, so the ring has to be cleared first.
+inline bool has_gaps(const Product& product) {
+  return product.k % 32 != 0;
+}
+
+// A block's units [first, last), tiles running faster than splits.
+struct Share {
+  int first;
+  int last;
+};
+__device__ inline Share share_of(const Product& p) {
+  const long long units = static_cast<long long>(p.splits) * p.tiles;
+  return {static_cast<int>(units * blockIdx.x / gridDim.x),
+          static_cast<int>(units * (blockIdx.x + 1) / gridDim.x)};
+}
+
+__device__ inline int columns_of(const Product& p, int split) {
+  return min(p.columns, p.k - split * p.columns);
+}
+__device__ inline int chunks_of(const Product& p, int split) {
+  return (columns_of(p, split) + kChunk - 1) / kChunk;
+}
+
+// Row of w in place `i` of a tile, or -1.
+__device__ inline int weight_row(const Product& p, int tile, int i) {
+  if (p.gate != Gate::kNone) {
+    const int half = kTile / 2;
+    return tile * half + i % half + (i < half ? 0 : p.n / 2);
+  }
+  const int row = tile * kTile + i;
+  return row < p.n ? row : -1;
+}
+
+// The stages in shared memory, and where the block stands in them.
+template <int kStages>
+struct Ring {
+  static constexpr int kBytes = kStages * kStageBytes;
+  static constexpr int kBarrierBytes = 2 * kStages * 8;
+  uint32_t stages;
+  uint32_t full;   // [kStages] barriers
+  uint32_t empty;  // [kStages] barriers
+  int stage = 0;   // the next to be multiplied
+  uint32_t parity = 0;
+
+  // Every thread of the block; the barriers are ready behind the next __syncthreads().
+  __device__ Ring(char* its_stages, uint64_t* barriers, bool clear)
+      : stages(shared_address(its_stages)),
+        full(shared_address(barriers)),
+        empty(full + kStages * 8) {
+    if (threadIdx.x == 0) {
+      for (int i = 0; i < kStages; ++i) {
+        barrier_init(full + i * 8, kCopyWarps);
+        barrier_init(empty + i * 8, kRingWarps);
+      }
+    }
+    for (int i = static_cast<int>(threadIdx.x); clear && i < kBytes / 16; i += kBlockThreads) {
+      reinterpret_cast<uint4*>(its_stages)[i] = make_uint4(0, 0, 0, 0);
+    }
+    fence_async();
+  }
+  __device__ void advance() {
+    if (++stage == kStages) {
+      stage = 0;
+      parity ^= 1;
+    }
+  }
+};
+
+// What the copying warps do: every stage of the block's units.
+template <int kStages>
+__device__ void copy_weights(const Product& p, const Ring<kStages>& ring) {
+  if (threadIdx.x % kWarp != 0) return;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp - kRingWarps;
+  const uint64_t policy = evict_first();
+  int stage = 0;
+  uint32_t parity = 1;  // the ring starts empty
+  const Share share = share_of(p);
+  for (int unit = share.first; unit < share.last; ++unit) {
+    const int split = unit / p.tiles;
+    const int tile = unit - split * p.tiles;
+    const int rows[2] = {weight_row(p, tile, warp), weight_row(p, tile, warp + kCopyWarps)};
+    const int columns = columns_of(p, split);
+    const char* from[2];
+    for (int i = 0; i < 2; ++i) {
+      from[i] = p.w + (static_cast<long long>(max(rows[i], 0)) * p.k +
+                       static_cast<long long>(split) * p.columns) *
+                          2;
+    }
+    const uint32_t present = (rows[0] >= 0 ? 1 : 0) + (rows[1] >= 0 ? 1 : 0);
+    for (int column = 0; column < columns; column += kChunk) {
+      const uint32_t bytes = min(kChunk, columns - column) * 2;
+      const uint32_t full = ring.full + stage * 8;
+      const uint32_t to = ring.stages + stage * kStageBytes + warp * kRowBytes;
+      barrier_wait(ring.empty + stage * 8, parity);
+      barrier_expect(full, bytes * present);
+      if (rows[0] >= 0) bulk_copy(to, from[0] + column * 2, bytes, full, policy);
+      if (rows[1] >= 0) {
+        bulk_copy(to + kCopyWarps * kRowBytes, from[1] + column * 2, bytes, full, policy);
+      }
+      if (++stage == kStages) {
+        stage = 0;
+        parity ^= 1;
+      }
+    }
+  }
+}
+
+// The barrier of the warps that multiply.
+__device__ inline void join_block() {
+  join(1, kRingThreads);
+}
+
+// What a warp keeps of x: for each step four registers of row g, and of row g + 8 when kHigh.
+template <bool kHigh>
+struct XShare {
+  uint4 low[kChunks * kSteps];
+  uint4 high[kHigh ? kChunks * kSteps : 1];
+};
+
+// The columns [begin, begin + columns) of x[rows, stride] (16-bit numbers, at any memory that
+// `load` reads 16 bytes of).
+template <bool kHigh, class Load>
+__device__ void load_x(const char* x, long long stride_bytes, int rows, int begin, int columns,
+                       XShare<kHigh>& to, const Load& load) {
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int g = static_cast<int>(threadIdx.x) % kWarp / 4;
+  const int t = static_cast<int>(threadIdx.x) % 4;
+#pragma unroll
+  for (int i = 0; i < kChunks * kSteps; ++i) {
+    const int column = i / kSteps * kChunk + (warp * kSteps + i % kSteps) * 32 + t * 8;
+    const char* at = x + g * stride_bytes + (begin + column) * 2LL;
+    const uint4 zero = make_uint4(0, 0, 0, 0);
+    to.low[i] = column < columns && g < rows ? load(at) : zero;
+    if constexpr (kHigh) {
+      to.high[i] = column < columns && g + 8 < rows ? load(at + 8 * stride_bytes) : zero;
+    }
+  }
+}
+struct LoadL2 {
+  __device__ uint4 operator()(const char* at) const {
+    return __ldcg(reinterpret_cast<const uint4*>(at));
+  }
+};
+struct LoadShared {
+  __device__ uint4 operator()(const char* at) const { return *reinterpret_cast<const uint4*>(at); }
+};
+
+template <class T, bool kHigh>
+__device__ void multiply_step(const XShare<kHigh>& x, int i, const uint4& w, float (&even)[4],
+                              float (&odd)[4]) {
+  uint32_t a[4] = {x.low[i].x, 0, x.low[i].y, 0};
+  uint32_t b[4] = {x.low[i].z, 0, x.low[i].w, 0};
+  if constexpr (kHigh) {
+    a[1] = x.high[i].x;
+    a[3] = x.high[i].y;
+    b[1] = x.high[i].z;
+    b[3] = x.high[i].w;
+  }
+  multiply<T>(even, a, w.x, w.y);
+  multiply<T>(odd, b, w.z, w.w);
+}
+
+// silu(x) = x / (1 + e^-x); gelu in the tanh form.
+__device__ inline float gate_of(Gate gate, float x) {
+  if (gate == Gate::kSilu) return x / (1.0F + __expf(-x));
+  const float inner = 0.7978845608F * (x + 0.044715F * x * x * x);
+  return 0.5F * x * (1.0F + tanhf(inner));
+}
+
+// Where a product's results go: sums[split][rows][n] FP32, or gated[rows][n / 2].
+struct ProductOutput {
+  float* sums;
+  void* gated;
+  int rows;
+};
+
+// Adds the warps' shares of a unit, [warp][stride], up and writes it.
+template <class T>
+__device__ void write_unit(const Product& p, const ProductOutput& out, int unit, const float* warps,
+                           int stride) {
+  const auto sum = [&](int at) {
+    float total = 0.0F;
+#pragma unroll
+    for (int warp = 0; warp < kRingWarps; ++warp) total += warps[warp * stride + at];
+    return total;
+  };
+  const int tile = unit % p.tiles;
+  if (p.gate != Gate::kNone) {
+    const int half = kTile / 2;
+    const int row = static_cast<int>(threadIdx.x) / half;
+    const int col = static_cast<int>(threadIdx.x) % half;
+    if (row >= out.rows) return;
+    const float gate = sum(row * kTile + col);
+    const float up = sum(row * kTile + half + col);
+    static_cast<T*>(out.gated)[static_cast<long long>(row) * (p.n / 2) + tile * half + col] =
+        from_float<T>(gate_of(p.gate, gate) * up);
+    return;
+  }
+  const int row = static_cast<int>(threadIdx.x) / kTile;
+  const int col = tile * kTile + static_cast<int>(threadIdx.x) % kTile;
+  if (row >= out.rows || col >= p.n) return;
+  const long long plane = static_cast<long long>(unit / p.tiles) * out.rows;
+  out.sums[(plane + row) * p.n + col] = sum(row * kTile + static_cast<int>(threadIdx.x) % kTile);
+}
+
+template <bool kHigh>
+using UnitSums = float[2][kRingWarps][(kHigh ? 16 : 8) * kTile];  // in shared memory
+
+// This block's units of a product. `x_of(split, x)` loads the warp's share of x. Every warp that
+// multiplies.
+template <class T, bool kHigh, int kStages, class XOf>
+__device__ void multiply_units(const Product& p, const ProductOutput& out, Ring<kStages>& ring,
+                               UnitSums<kHigh>& sums, const XOf& x_of) {
+  constexpr int kPerWarp = (kHigh ? 16 : 8) * kTile;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int g = lane / 4;
+  const int t = lane % 4;
+  const Share share = share_of(p);
+  const uint32_t mine_in_stage = ring.stages + g * kRowBytes + warp * kSteps * 64 + t * 16;
+  XShare<kHigh> x;
+  int loaded = -1;
+  for (int unit = share.first; unit < share.last; ++unit) {
+    const int split = unit / p.tiles;
+    if (split != loaded) {
+      x_of(split, x);
+      loaded = split;
+    }
+    float even[4] = {0, 0, 0, 0};
+    float odd[4] = {0, 0, 0, 0};
+    const int columns = columns_of(p, split);
+    const int chunks = (columns + kChunk - 1) / kChunk;
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      if (chunk >= chunks) break;
+      barrier_wait(ring.full + ring.stage * 8, ring.parity);
+      const uint32_t at = mine_in_stage + ring.stage * kStageBytes;
+      uint4 w[kSteps];
+#pragma unroll
+      for (int s = 0; s < kSteps; ++s) w[s] = load_shared(at + s * 64);
+      __syncwarp();
+      if (lane == 0) barrier_arrive(ring.empty + ring.stage * 8);
+#pragma unroll
+      for (int s = 0; s < kSteps; ++s) {
+        if (chunk * kChunk + (warp * kSteps + s) * 32 >= columns) break;
+        multiply_step<T, kHigh>(x, chunk * kSteps + s, w[s], even, odd);
+      }
+      ring.advance();
+    }
+    float* mine = sums[unit & 1][warp];
+    *reinterpret_cast<float2*>(mine + g * kTile + 2 * t) =
+        make_float2(even[0] + odd[0], even[1] + odd[1]);
+    if constexpr (kHigh) {
+      *reinterpret_cast<float2*>(mine + (g + 8) * kTile + 2 * t) =
+          make_float2(even[2] + odd[2], even[3] + odd[3]);
+    }
+    join_block();
+    write_unit<T>(p, out, unit, sums[unit & 1][0], kPerWarp);
+  }
+}
+
+}  // namespace o3::kernels::cuda
