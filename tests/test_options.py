@@ -123,7 +123,7 @@ def test_too_little_memory_says_what_is_needed(tmp_path):
 def test_a_device_that_is_not_there(tmp_path):
     server = Server(tmp_path / "data", "--device", "cuda:0").launch()
     assert server.wait() == 2
-    assert "cuda:0" in server.output and "cpu" in server.output
+    assert "CUDA" in server.output and "(device)" in server.output
 
 
 def test_the_second_interrupt_ends_at_once(tmp_path):
