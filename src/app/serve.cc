@@ -80,8 +80,9 @@ Result<std::vector<std::string>> aliases_of(const config::Snapshot& settings,
   for (const std::string& text : settings.list(rows::kAliases)) {
     const size_t equals = text.find('=');
     if (equals != std::string::npos && text.substr(equals + 1) != model) {
-      return invalid("--alias " + text + " is for a model that is not served; " + model + " is",
-                     "aliases");
+      std::string why = "--alias " + text;
+      why.append(" is for a model that is not served; ").append(model).append(" is");
+      return invalid(std::move(why), "aliases");
     }
     Result<void> checked = api::check_model_id(text.substr(0, equals));
     if (!checked.ok()) {
