@@ -71,7 +71,7 @@ Result<std::unique_ptr<Model>> load_model(const ModelSource& source, device::Bac
   O3_TRY(check_kv(options.kv_dtype, backend.kind()));
   O3_ASSIGN(ModelConfig config, read_config(source));
   if (backend.kind() == device::BackendKind::kCuda) {
-    return cuda::load_decoder(source.checkpoint, std::move(config), backend, options);
+    return cuda::load_decoder(source.checkpoint, config, backend, options);
   }
   return load_decoder(source.checkpoint, std::move(config), backend, options);
 }

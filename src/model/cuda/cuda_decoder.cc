@@ -47,14 +47,14 @@ class CudaDecoder final : public Model {
 }  // namespace
 
 Result<std::unique_ptr<Model>> load_decoder(const std::shared_ptr<const Checkpoint>& checkpoint,
-                                            ModelConfig config, device::Backend& backend,
+                                            const ModelConfig& config, device::Backend& backend,
                                             const LoadOptions& options) {
   if (options.compute == kernels::Compute::kF32) {
     return unsupported(
         "the CUDA backend has 16-bit activations only; leave --compute f32 to the CPU", "compute");
   }
   O3_ASSIGN(const DecoderTensors tensors, bind_decoder(*checkpoint, config));
-  auto model = std::make_unique<CudaDecoder>(std::move(config), options.kv_dtype);
+  auto model = std::make_unique<CudaDecoder>(config, options.kv_dtype);
   O3_TRY(model->pack(tensors, static_cast<device::cuda::CudaBackend&>(backend)));
   checkpoint->release_pages();
   return std::unique_ptr<Model>(std::move(model));

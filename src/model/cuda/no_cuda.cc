@@ -5,7 +5,8 @@
 namespace o3::model::cuda {
 
 Result<std::unique_ptr<Model>> load_decoder(const std::shared_ptr<const Checkpoint>& /*checkpoint*/,
-                                            ModelConfig /*config*/, device::Backend& /*backend*/,
+                                            const ModelConfig& /*config*/,
+                                            device::Backend& /*backend*/,
                                             const LoadOptions& /*options*/) {
   return unsupported("this build has no CUDA backend", "device");
 }
