@@ -201,6 +201,17 @@ def test_eval_logits(tmp_path):
     assert values[-64:] == pytest.approx(last, rel=1e-3, abs=1e-4)
 
 
+def test_eval_logits_never_writes_over_its_ids(tmp_path):
+    model = locate.ROOT / "tests/golden/model/tiny_gemma3.gguf"
+    data = tmp_path / "ids.jsonl"
+    data.write_text("[1]\n")
+    (tmp_path / "link").symlink_to(data)
+    for out in data, tmp_path / "link":
+        done = o3("eval", "logits", "--model", str(model), "--data", str(data), "--out", str(out))
+        assert done.returncode != 0 and "--out" in done.stderr
+    assert data.read_text() == "[1]\n"
+
+
 def test_eval_logits_names_the_bad_line(tmp_path):
     model = locate.ROOT / "tests/golden/model/tiny_gemma3.gguf"
     data, out = tmp_path / "ids.jsonl", tmp_path / "logits.npy"

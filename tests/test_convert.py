@@ -2,6 +2,7 @@
 """`o3 model convert` of the real model: what is written can be used like what it was made from."""
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -66,6 +67,40 @@ def test_what_is_there_is_kept(converted):
     assert b"--force" in done.stderr
     assert back.stat().st_mtime_ns == before
     assert o3("model", "convert", "--model", directory, "--out", back, "--force").returncode == 0
+
+
+def tiny(name: str) -> str:
+    return str(locate.ROOT / "tests/golden/model" / name)
+
+
+def test_force_removes_nothing_but_models(tmp_path):
+    folder = tmp_path / "thesis"
+    folder.mkdir()
+    (folder / "thesis.tex").write_text("x")
+    done = o3("model", "convert", "--model", tiny("tiny_llama.gguf"), "--out", folder, "--force")
+    assert done.returncode != 0 and b"config.json" in done.stderr
+    assert (folder / "thesis.tex").read_text() == "x"
+    target = tmp_path / "model"
+    for force in [], ["--force"]:
+        done = o3("model", "convert", "--model", tiny("tiny_llama.gguf"), "--out", target, *force)
+        assert done.returncode == 0, done.stderr
+
+
+def test_out_neither_holds_the_model_nor_lies_in_it(tmp_path):
+    inner = tmp_path / "models" / "mine" / "m.gguf"
+    inner.parent.mkdir(parents=True)
+    shutil.copy(tiny("tiny_llama.gguf"), inner)
+    (tmp_path / "link").symlink_to(tmp_path / "models")
+    for out in tmp_path / "models", f"{tmp_path}/models/", tmp_path / "link", inner.parent, inner:
+        done = o3("model", "convert", "--model", inner, "--out", out, "--force")
+        assert done.returncode != 0 and b"--out" in done.stderr, out
+    directory = tmp_path / "directory"
+    assert o3("model", "convert", "--model", inner, "--out", directory).returncode == 0
+    for out in directory / "model.safetensors", directory / "new.gguf", directory:
+        done = o3("model", "convert", "--model", directory, "--out", out, "--force")
+        assert done.returncode != 0 and b"--out" in done.stderr, out
+    assert o3("model", "inspect", directory).returncode == 0
+    assert inner.read_bytes() == open(tiny("tiny_llama.gguf"), "rb").read()
 
 
 def test_transformers_loads_it(converted):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/convert.h"
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -79,13 +80,35 @@ Result<ConvertResult> to_gguf(const ConvertOptions& options) {
   return result;
 }
 
+// Whether `path` is `folder` or lies in it, once links are followed.
+bool lies_in(const fs::path& path, const fs::path& folder) {
+  std::error_code error;
+  const fs::path inner = fs::weakly_canonical(path, error);
+  fs::path outer = fs::weakly_canonical(folder, error);
+  if (outer.filename().empty()) outer = outer.parent_path();  // "models/"
+  const auto [end, at] = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
+  return end == outer.end();
+}
+
+// What replacing removes must be a model, whatever else the name might have been mistyped for.
+Result<void> check_replaced(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error) || fs::is_empty(path, error)) return {};
+  if (fs::is_regular_file(path / "config.json", error)) return {};
+  return invalid(path.string() + " is a directory without a config.json, so not a model's; only " +
+                     "a model's is replaced",
+                 "out");
+}
+
 }  // namespace
 
 Result<ConvertResult> convert_model(const ConvertOptions& options) {
   std::error_code error;
-  if (fs::exists(options.to, error) && fs::equivalent(options.from, options.to, error)) {
-    return invalid("--out is the model itself; another name would work", "out");
+  if (lies_in(options.to, options.from) || lies_in(options.from, options.to)) {
+    return invalid("--out is the model itself or lies in it, or holds it; a name beside it works",
+                   "out");
   }
+  O3_TRY(check_replaced(options.to));
   return fs::is_directory(options.from, error) ? to_gguf(options) : to_directory(options);
 }
 

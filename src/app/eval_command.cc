@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -131,6 +132,10 @@ struct LogitsOptions {
 
 Result<void> write_logits(const LogitsOptions& options) {
   Interrupt interrupt;  // before the first thread
+  std::error_code absent;
+  if (std::filesystem::equivalent(options.data, options.out, absent)) {
+    return invalid("--out is the file of ids itself; another name would work", "out");
+  }
   O3_ASSIGN(const std::string text, read_text(options.data));
   O3_ASSIGN(const auto lines, eval::read_id_lines(text));
   O3_ASSIGN(const auto backend, make_backend(options.runtime));
