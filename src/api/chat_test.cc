@@ -478,7 +478,7 @@ TEST_F(ChatTest, EveryAcceptedRequestHasExactlyOneOutcome) {
   // was.
   server_->drain(std::chrono::seconds(5));
   server_.reset();
-  EXPECT_EQ(engine_.running(), 0U);
+  EXPECT_TRUE(engine_.wait([&] { return engine_.running() == 0; }));
   const auto accepted = static_cast<double>(engine_.requests().size());
   EXPECT_EQ(ended("stop") + ended("cancelled"), accepted);
   EXPECT_EQ(metric("o3_request_seconds_count"), accepted);

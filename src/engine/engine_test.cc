@@ -76,6 +76,7 @@ class Load {
     for (auto& sink : sinks_) sink = std::make_shared<RecordingSink>();
     for (uint64_t t = 0; t < kThreads; ++t) threads_.emplace_back([this, t] { work(t); });
   }
+  void wait_for_an_accepted() { any_accepted_.wait(false); }
   void join() {
     for (std::thread& thread : threads_) thread.join();
   }
@@ -113,6 +114,8 @@ class Load {
           engine_.submit(make_request(std::move(ask)), sinks_[i % sinks_.size()]);
       if (submitted.ok()) {
         accepted_[thread].push_back(thread * kMost + i);
+        any_accepted_ = true;
+        any_accepted_.notify_all();
       } else if (submitted.error().code == Code::kUnavailable) {
         --refusals;
       }
@@ -127,12 +130,14 @@ class Load {
   const Clock& clock_;
   std::array<std::shared_ptr<RecordingSink>, 3> sinks_;
   std::array<std::vector<uint64_t>, kThreads> accepted_;
+  std::atomic<bool> any_accepted_{false};
   std::vector<std::thread> threads_;
 };
 
 TEST_F(EngineInvariant, EveryAcceptedRequestEndsInExactlyOneFinish) {
   make({.max_running = 8, .max_waiting = 50, .max_step_rows = 64});
   Load load(*engine_, clock_);
+  load.wait_for_an_accepted();
   std::this_thread::sleep_for(milliseconds(8));
   engine_->drain(milliseconds(5));  // while others still submit
   EXPECT_FALSE(engine_->ready());
@@ -327,8 +332,11 @@ TEST_F(EngineInvariant, MetricsTellTheState) {
   EXPECT_EQ(metrics_.kv_blocks_used.Value(), 0);
   EXPECT_EQ(metrics_.preemptions.Value(), 0);
   engine_.reset();
-  make({}, 16);  // two long answers do not fit
+  while (gate_.try_acquire()) {
+  }
+  make({}, 16);  // two long answers do not fit, and neither ends before the other has come
   for (uint64_t id = 4; id <= 5; ++id) ASSERT_TRUE(submit({.id = id, .max_new_tokens = 170}).ok());
+  release_steps();
   sink_->wait_for_finished(5);
   EXPECT_EQ(metrics_.preemptions.Value(), 1);
 }
