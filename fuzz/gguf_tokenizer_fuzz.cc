@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "app/gguf_tokenizer.h"
 #include "base/check.h"
+#include "loader/gguf_tokenizer.h"
 #include "text/testing/mixed_trust.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using o3::text::SpecialTokens;
   const auto file = GgufFile::parse(std::as_bytes(std::span(data, size)), "fuzz.gguf");
   if (!file.ok()) return 0;
-  const auto loaded = o3::app::load_gguf_tokenizer(*file);
+  const auto loaded = o3::loader::load_gguf_tokenizer(*file);
   if (!loaded.ok()) {
     O3_CHECK(!loaded.error().message.empty(), "an error says something");
     return 0;

@@ -8,12 +8,12 @@
 
 #include "app/command.h"
 #include "app/interrupt.h"
-#include "app/loaded_model.h"
 #include "app/number_option.h"
 #include "app/runtime_options.h"
 #include "base/clock.h"
 #include "device/cpu/cpu_backend.h"
 #include "eval/speed.h"
+#include "loader/loaded_model.h"
 
 namespace o3::app {
 namespace {
@@ -86,7 +86,7 @@ Result<void> bench(const BenchOptions& options) {
   const SystemClock clock;
   O3_ASSIGN(const auto backend, make_backend(options.runtime));
   const model::LoadOptions load = load_options(options.runtime);
-  O3_ASSIGN(const auto model, load_weights(options.runtime.model, *backend, load));
+  O3_ASSIGN(const auto model, loader::load_weights(options.runtime.model, *backend, load));
   eval::SpeedOptions speed = options.speed;
   speed.compute = load.compute;
   if (backend->kind() == device::BackendKind::kCuda) speed.step_rows = kCudaStepRows;

@@ -13,11 +13,11 @@
 
 #include "app/command.h"
 #include "app/interrupt.h"
-#include "app/loaded_model.h"
 #include "app/number_option.h"
 #include "app/runtime_options.h"
 #include "eval/logits_file.h"
 #include "eval/perplexity.h"
+#include "loader/loaded_model.h"
 
 namespace o3::app {
 namespace {
@@ -70,7 +70,8 @@ Result<void> evaluate(const PplOptions& options) {
   O3_ASSIGN(const std::string text, read_text(options.data));
   O3_ASSIGN(const auto backend, make_backend(options.runtime));
   const model::LoadOptions load = load_options(options.runtime);
-  O3_ASSIGN(const LoadedModel loaded, load_model_file(options.runtime.model, *backend, load));
+  O3_ASSIGN(const loader::LoadedModel loaded,
+            loader::load_model_file(options.runtime.model, *backend, load));
   O3_ASSIGN(const std::vector<Token> tokens,
             loaded.tokenizer->encode(text, text::SpecialTokens::kPlain));
   eval::PerplexityOptions perplexity = options.perplexity;
@@ -140,7 +141,7 @@ Result<void> write_logits(const LogitsOptions& options) {
   O3_ASSIGN(const auto lines, eval::read_id_lines(text));
   O3_ASSIGN(const auto backend, make_backend(options.runtime));
   const model::LoadOptions load = load_options(options.runtime);
-  O3_ASSIGN(const auto model, load_weights(options.runtime.model, *backend, load));
+  O3_ASSIGN(const auto model, loader::load_weights(options.runtime.model, *backend, load));
   std::atomic<bool> stopped{false};
   const auto stopping = interrupt.handle([&stopped] { stopped = true; });
   O3_ASSIGN(const eval::LogitsFileResult result,

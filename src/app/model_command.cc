@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "app/command.h"
-#include "app/convert.h"
-#include "app/loaded_model.h"
 #include "app/runtime_options.h"
 #include "artifact/describe.h"
 #include "artifact/gguf/gguf_file.h"
 #include "artifact/hf/hf_directory.h"
+#include "loader/convert.h"
+#include "loader/loaded_model.h"
 #include "model/footprint.h"
 #include "model/synthetic.h"
 
@@ -44,7 +44,7 @@ Result<Json> describe_files(const std::filesystem::path& path) {
 // What loading it here would take.
 Result<Json> describe_memory(const RuntimeOptions& options) {
   O3_ASSIGN(const auto backend, make_backend(options));
-  O3_ASSIGN(const model::ModelSource source, open_model(options.model));
+  O3_ASSIGN(const model::ModelSource source, loader::open_model(options.model));
   O3_ASSIGN(const model::Footprint footprint,
             model::measure_model(source, *backend, load_options(options)));
   Json kv = Json::array();
@@ -109,8 +109,9 @@ struct ConvertCommand {
 
 Result<void> convert(const ConvertCommand& command) {
   const auto overwrite = command.force ? artifact::Overwrite::kYes : artifact::Overwrite::kNo;
-  O3_ASSIGN(const ConvertResult result,
-            convert_model({.from = command.from, .to = command.to, .overwrite = overwrite}));
+  O3_ASSIGN(
+      const loader::ConvertResult result,
+      loader::convert_model({.from = command.from, .to = command.to, .overwrite = overwrite}));
   for (const std::string& note : result.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   if (result.widened > 0) {
     std::fprintf(stderr, "note: %lld quantised tensors became BF16\n",

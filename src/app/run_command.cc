@@ -12,11 +12,11 @@
 #include "app/command.h"
 #include "app/interrupt.h"
 #include "app/kv_budget.h"
-#include "app/loaded_model.h"
 #include "app/number_option.h"
 #include "app/runtime_options.h"
 #include "base/clock.h"
 #include "engine/engine.h"
+#include "loader/loaded_model.h"
 #include "text/detokenizer.h"
 #include "text/with_bos.h"
 
@@ -33,8 +33,8 @@ struct RunOptions {
   bool json = false;
 };
 
-Result<std::vector<Token>> prompt_tokens(const RunOptions& options, const LoadedModel& loaded,
-                                         const Clock& clock) {
+Result<std::vector<Token>> prompt_tokens(const RunOptions& options,
+                                         const loader::LoadedModel& loaded, const Clock& clock) {
   if (!options.prompt_ids.empty()) return options.prompt_ids;
   const text::Tokenizer& tokenizer = *loaded.tokenizer;
   if (options.raw) {
@@ -43,7 +43,7 @@ Result<std::vector<Token>> prompt_tokens(const RunOptions& options, const Loaded
   }
   text::RenderInput input;
   input.messages = {{"user", options.prompt}};
-  O3_ASSIGN(const auto segments, render_chat(loaded, std::move(input), clock));
+  O3_ASSIGN(const auto segments, loader::render_chat(loaded, std::move(input), clock));
   O3_ASSIGN(auto tokens, tokenizer.encode(segments));
   return text::with_bos(tokenizer, std::move(tokens));
 }
@@ -142,7 +142,8 @@ Result<void> run(const RunOptions& options) {
   SystemClock clock;
   O3_ASSIGN(const auto backend, make_backend(options.runtime));
   const model::LoadOptions load = load_options(options.runtime);
-  O3_ASSIGN(const LoadedModel loaded, load_model_file(options.runtime.model, *backend, load));
+  O3_ASSIGN(const loader::LoadedModel loaded,
+            loader::load_model_file(options.runtime.model, *backend, load));
   O3_ASSIGN(std::vector<Token> prompt, prompt_tokens(options, loaded, clock));
 
   prometheus::Registry registry;

@@ -17,7 +17,6 @@
 #include "app/desktop.h"
 #include "app/interrupt.h"
 #include "app/kv_budget.h"
-#include "app/loaded_model.h"
 #include "app/runtime_options.h"
 #include "app/start_report.h"
 #include "app/state_dir.h"
@@ -30,6 +29,7 @@
 #include "govern/key_store.h"
 #include "govern/page_token.h"
 #include "govern/quota.h"
+#include "loader/loaded_model.h"
 #include "text/json/json_constraint.h"
 
 namespace o3::app {
@@ -96,7 +96,7 @@ Result<std::vector<std::string>> aliases_of(const config::Snapshot& settings,
 }
 
 Result<std::unique_ptr<engine::Engine>> make_engine(const config::Snapshot& settings,
-                                                    const LoadedModel& loaded,
+                                                    const loader::LoadedModel& loaded,
                                                     device::Backend& backend, const Clock& clock,
                                                     engine::EngineMetrics& metrics) {
   engine::EngineOptions options;
@@ -116,7 +116,7 @@ Result<std::unique_ptr<engine::Engine>> make_engine(const config::Snapshot& sett
 
 Result<std::shared_ptr<const api::ServedModel>> served(const NamedPath& named,
                                                        const std::vector<std::string>& aliases,
-                                                       const LoadedModel& loaded,
+                                                       const loader::LoadedModel& loaded,
                                                        const engine::InstanceInfo& instance,
                                                        const Clock& clock) {
   auto model = std::make_shared<api::ServedModel>();
@@ -126,7 +126,7 @@ Result<std::shared_ptr<const api::ServedModel>> served(const NamedPath& named,
   model->tokenizer = loaded.tokenizer;
   model->context = instance.context;
   model->stop_tokens = loaded.stop_tokens;
-  if (const auto infill = infill_tokens(*loaded.tokenizer)) {
+  if (const auto infill = loader::infill_tokens(*loaded.tokenizer)) {
     model->infill = {infill->prefix, infill->suffix, infill->middle};
   }
   auto json_object = text::json_object_constraints(*loaded.tokenizer);
@@ -141,7 +141,7 @@ Result<std::shared_ptr<const api::ServedModel>> served(const NamedPath& named,
       input.messages = conversation.messages;
       input.add_generation_prompt = conversation.add_generation_prompt;
       input.request = conversation.arguments;
-      return render_chat(loaded, std::move(input), clock);
+      return loader::render_chat(loaded, std::move(input), clock);
     };
   } else {
     log::warn("no chat: {}", loaded.no_template.message);
@@ -201,7 +201,8 @@ Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) 
   runtime.device = settings.text(rows::kDevice);
   runtime.threads = static_cast<int>(settings.integer(rows::kThreads));
   O3_ASSIGN(const auto backend, make_backend(runtime));
-  O3_ASSIGN(LoadedModel loaded, load_model_file(named.path, *backend, load_options(runtime)));
+  O3_ASSIGN(loader::LoadedModel loaded,
+            loader::load_model_file(named.path, *backend, load_options(runtime)));
   loaded.trust_assistant = settings.flag(rows::kTrustAssistant);
   prometheus::Registry registry;
   engine::EngineMetrics metrics(registry);

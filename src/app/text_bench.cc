@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "app/hf_tokenizer.h"
+#include "loader/hf_tokenizer.h"
 
 namespace {
 
@@ -25,7 +25,7 @@ int bench(const std::string& text, const std::string& path, int runs) {
   size_t tokens = 0;
   for (int run = 0; run < runs; ++run) {
     double start = seconds();
-    const auto tokenizer = o3::app::load_any_tokenizer(path);
+    const auto tokenizer = o3::loader::load_any_tokenizer(path);
     if (!tokenizer.ok()) {
       std::fprintf(stderr, "error: %s\n", tokenizer.error().message.c_str());
       return 1;

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "app/command.h"
-#include "app/hf_tokenizer.h"
 #include "app/json_lines.h"
 #include "config/json_reader.h"
+#include "loader/hf_tokenizer.h"
 #include "text/detokenizer.h"
 #include "text/tokenizer.h"
 
@@ -91,13 +91,13 @@ Result<json> stream_line(const json& line, const text::Tokenizer& tokenizer) {
 }
 
 Result<void> encode(const TextOptions& options) {
-  O3_ASSIGN(const auto tokenizer, load_any_tokenizer(options.tokenizer));
+  O3_ASSIGN(const auto tokenizer, loader::load_any_tokenizer(options.tokenizer));
   return for_each_line(
       [&](const json& line) { return encode_line(line, *tokenizer, options.plain); });
 }
 
 Result<void> decode(const TextOptions& options) {
-  O3_ASSIGN(const auto tokenizer, load_any_tokenizer(options.tokenizer));
+  O3_ASSIGN(const auto tokenizer, loader::load_any_tokenizer(options.tokenizer));
   return for_each_line([&](const json& line) {
     return options.stream ? stream_line(line, *tokenizer) : decode_line(line, *tokenizer);
   });

@@ -12,8 +12,8 @@
 #include "app/command.h"
 #include "app/json_lines.h"
 #include "app/number_option.h"
-#include "app/template_source.h"
 #include "base/local_time.h"
+#include "loader/template_source.h"
 #include "text/chat_template.h"
 #include "text/jinja/json_input.h"
 
@@ -62,7 +62,7 @@ std::chrono::seconds now() {
 
 class Renderer {
  public:
-  static Result<Renderer> make(const TemplateSource& source,
+  static Result<Renderer> make(const loader::TemplateSource& source,
                                std::optional<std::chrono::seconds> time) {
     O3_ASSIGN(auto main, text::ChatTemplate::parse(source.text));
     Renderer renderer(std::move(main), source.variables, time);
@@ -123,9 +123,9 @@ class Renderer {
 };
 
 Result<void> render(const RenderOptions& options, std::optional<std::chrono::seconds> time) {
-  O3_ASSIGN(const TemplateSource source, options.template_file.empty()
-                                             ? read_model_templates(options.tokenizer)
-                                             : read_template_file(options.template_file));
+  O3_ASSIGN(const loader::TemplateSource source,
+            options.template_file.empty() ? loader::read_model_templates(options.tokenizer)
+                                          : loader::read_template_file(options.template_file));
   O3_ASSIGN(const Renderer renderer, Renderer::make(source, time));
   return answer_lines<Json>([&](const std::string& line) -> Result<Json> {
     O3_ASSIGN(std::string text, renderer.answer(line));

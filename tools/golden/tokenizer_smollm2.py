@@ -13,7 +13,7 @@ Each line is [text, ids] or [text, ids, ids without parsing special tokens] wher
 Code points that Unicode 16 does not assign are used rarely and never as numbers: `tokenizers` asks
 Rust's standard library, one Unicode version ahead, what a digit is (13 code points differ).
 `--texts FILE` adds the lines and whole of a text file; a larger --count and another --seed make a
-one-off check: O3_TOKENIZER_GOLDEN=FILE build/release/src/app/app_test.
+one-off check: O3_TOKENIZER_GOLDEN=FILE build/release/src/loader/loader_test.
 """
 import argparse
 import json

@@ -18,11 +18,12 @@ ALLOWED = {
     "text": "base",
     "cache": "base device",
     "model": "base device kernels artifact cache",
+    "loader": "base config device kernels artifact text cache model",
     "engine": "base config device kernels cache model text",
     "govern": "base config",
-    "eval": "base config device kernels artifact cache model text engine",
+    "eval": "base config device kernels artifact cache model text loader engine",
     "api": "base config text engine govern",
-    "app": "base config device kernels artifact text cache model engine govern eval api",
+    "app": "base config device kernels artifact text cache model loader engine govern eval api",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

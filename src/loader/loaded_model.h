@@ -17,7 +17,7 @@
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 
-namespace o3::app {
+namespace o3::loader {
 
 // A model opened for use, a GGUF file or a Hugging Face directory: everything that a command or the
 // server needs of it.
@@ -58,4 +58,4 @@ struct InfillTokens {
 };
 std::optional<InfillTokens> infill_tokens(const text::Tokenizer& tokenizer);
 
-}  // namespace o3::app
+}  // namespace o3::loader

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/gguf_tokenizer.h"
+#include "loader/gguf_tokenizer.h"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "app/hf_tokenizer.h"
+#include "loader/hf_tokenizer.h"
 #include "text/hf/tokenizer_json.h"
 
-namespace o3::app {
+namespace o3::loader {
 namespace {
 
 // Views of all strings; each takes at least 8 bytes of the file, which bounds the vector.
@@ -82,4 +82,4 @@ Result<std::unique_ptr<text::Tokenizer>> load_gguf_tokenizer(const artifact::Ggu
   return text::load_tokenizer(spec);
 }
 
-}  // namespace o3::app
+}  // namespace o3::loader

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/hf_tokenizer.h"
+#include "loader/hf_tokenizer.h"
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "app/gguf_tokenizer.h"
 #include "artifact/gguf/gguf_file.h"
 #include "artifact/json_file.h"
 #include "artifact/mapped_file.h"
 #include "config/json_reader.h"
+#include "loader/gguf_tokenizer.h"
 #include "text/hf/tokenizer_json.h"
 
-namespace o3::app {
+namespace o3::loader {
 namespace {
 
 namespace fs = std::filesystem;
@@ -93,4 +93,4 @@ Result<std::unique_ptr<text::Tokenizer>> load_any_tokenizer(const fs::path& path
   return load_gguf_tokenizer(file);
 }
 
-}  // namespace o3::app
+}  // namespace o3::loader

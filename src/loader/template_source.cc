@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/template_source.h"
+#include "loader/template_source.h"
 
 #include <iterator>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
-#include "app/gguf_tokenizer.h"
 #include "artifact/gguf/gguf_file.h"
 #include "artifact/mapped_file.h"
+#include "loader/gguf_tokenizer.h"
 #include "text/jinja/json_input.h"
 
-namespace o3::app {
+namespace o3::loader {
 namespace {
 
 namespace fs = std::filesystem;
@@ -145,4 +145,4 @@ Result<TemplateSource> read_template_file(const fs::path& path) {
   return source;
 }
 
-}  // namespace o3::app
+}  // namespace o3::loader

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace o3::app {
+namespace o3::loader {
 
 struct TemplateSource {
   std::string text;
@@ -27,4 +27,4 @@ Result<TemplateSource> read_model_templates(const std::filesystem::path& path);
 // A template alone: no variables.
 Result<TemplateSource> read_template_file(const std::filesystem::path& path);
 
-}  // namespace o3::app
+}  // namespace o3::loader

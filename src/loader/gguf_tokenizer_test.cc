@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tokenizer of the default model against ids made by Hugging Face's `tokenizers`
 // (tools/golden/tokenizer_smollm2.py).
-#include "app/gguf_tokenizer.h"
+#include "loader/gguf_tokenizer.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 #include "artifact/gguf/gguf_writer.h"
 #include "base/testing/model_file.h"
 
-namespace o3::app {
+namespace o3::loader {
 namespace {
 
 class SmolLm2Tokenizer : public ::testing::Test {
@@ -176,4 +176,4 @@ TEST(GgufTokenizer, EndsOfTurnsAreControlWhateverTheirKind) {
 }
 
 }  // namespace
-}  // namespace o3::app
+}  // namespace o3::loader

@@ -12,7 +12,7 @@
 #include "artifact/hf/hf_directory.h"
 #include "base/result.h"
 
-namespace o3::app {
+namespace o3::loader {
 
 // Writes tokenizer.json, tokenizer_config.json, chat templates and generation_config.json, and adds
 // bos_token_id and eos_token_id to `config`. A tokenizer that tokenizer.json cannot say is left
@@ -25,4 +25,4 @@ Result<void> write_hf_tokenizer(const artifact::GgufFile& file,
 Result<void> add_gguf_tokenizer(const artifact::HfDirectory& directory,
                                 artifact::GgufWriter& writer, std::vector<std::string>& notes);
 
-}  // namespace o3::app
+}  // namespace o3::loader

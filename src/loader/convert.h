@@ -9,7 +9,7 @@
 #include "artifact/output_file.h"
 #include "base/result.h"
 
-namespace o3::app {
+namespace o3::loader {
 
 struct ConvertOptions {
   std::filesystem::path from;
@@ -29,4 +29,4 @@ struct ConvertResult {
 // templates, so that the result can be served. The result appears whole or not at all.
 Result<ConvertResult> convert_model(const ConvertOptions& options);
 
-}  // namespace o3::app
+}  // namespace o3::loader

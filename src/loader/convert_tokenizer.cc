@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/convert_tokenizer.h"
+#include "loader/convert_tokenizer.h"
 
 #include <optional>
 #include <span>
@@ -7,14 +7,14 @@
 #include <system_error>
 #include <utility>
 
-#include "app/gguf_tokenizer.h"
-#include "app/template_source.h"
 #include "artifact/mapped_file.h"
 #include "artifact/output_file.h"
+#include "loader/gguf_tokenizer.h"
+#include "loader/template_source.h"
 #include "model/hf/hf_config.h"
 #include "text/gguf/tokenizer_export.h"
 
-namespace o3::app {
+namespace o3::loader {
 namespace {
 
 namespace fs = std::filesystem;
@@ -133,4 +133,4 @@ Result<void> add_gguf_tokenizer(const artifact::HfDirectory& directory,
   return {};
 }
 
-}  // namespace o3::app
+}  // namespace o3::loader

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every tiny checkpoint in the other kind of file, and back.
-#include "app/convert.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -12,11 +10,12 @@
 #include <variant>
 #include <vector>
 
-#include "app/loaded_model.h"
 #include "eval/testing/golden.h"
 #include "eval/testing/test_directory.h"
+#include "loader/convert.h"
+#include "loader/loaded_model.h"
 
-namespace o3::app {
+namespace o3::eval {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,15 +29,15 @@ constexpr double kSame = 1e-6;    // the same weights; the order of sums may dif
 using Logits = std::vector<std::vector<float>>;
 
 Logits logits_of(const fs::path& path, const std::string& golden) {
-  const auto backend = eval::cpu_backend(Isa::kGeneric);
+  const auto backend = cpu_backend(Isa::kGeneric);
   const auto model =
-      load_weights(path, *backend, {.compute = Compute::kF32, .kv_dtype = DType::kF32});
+      loader::load_weights(path, *backend, {.compute = Compute::kF32, .kv_dtype = DType::kF32});
   EXPECT_TRUE(model.ok()) << model.error().message;
   if (!model.ok()) return {};
-  const auto test = eval::read_golden(golden + ".json")["cases"].back();
+  const auto test = read_golden(golden + ".json")["cases"].back();
   auto logits =
-      eval::sequence_logits(**model, *backend, test["ids"].get<std::vector<Token>>(),
-                            test["rows"].get<std::vector<int32_t>>(), {.compute = Compute::kF32});
+      sequence_logits(**model, *backend, test["ids"].get<std::vector<Token>>(),
+                      test["rows"].get<std::vector<int32_t>>(), {.compute = Compute::kF32});
   EXPECT_TRUE(logits.ok());
   return logits.ok() ? *std::move(logits) : Logits{};
 }
@@ -46,7 +45,7 @@ Logits logits_of(const fs::path& path, const std::string& golden) {
 template <class T>
 double apart(const Logits& found, const std::vector<std::vector<T>>& expected) {
   if (found.empty() || found.size() != expected.size()) return 1.0;
-  eval::Distance distance;
+  Distance distance;
   for (size_t row = 0; row < found.size(); ++row) {
     for (size_t id = 0; id < found[row].size(); ++id) {
       distance.add(double{found[row][id]}, double{expected[row][id]});
@@ -56,7 +55,7 @@ double apart(const Logits& found, const std::vector<std::vector<T>>& expected) {
 }
 
 double from_golden(const fs::path& path, const std::string& golden) {
-  return apart(logits_of(path, golden), eval::read_golden(golden + ".json")["cases"]
+  return apart(logits_of(path, golden), read_golden(golden + ".json")["cases"]
                                             .back()["logits"]
                                             .get<std::vector<std::vector<double>>>());
 }
@@ -65,10 +64,10 @@ class Converted : public testing::TestWithParam<std::string> {
  protected:
   fs::path at(const char* name) const { return scratch_.path() / name; }
   static void convert(const fs::path& from, const fs::path& to) {
-    const auto done = convert_model({.from = from, .to = to});
+    const auto done = loader::convert_model({.from = from, .to = to});
     ASSERT_TRUE(done.ok()) << done.error().message;
   }
-  eval::ScratchDirectory scratch_{"convert_" + GetParam()};
+  ScratchDirectory scratch_{"convert_" + GetParam()};
 };
 
 TEST_P(Converted, ToADirectoryAndBack) {
@@ -98,39 +97,40 @@ INSTANTIATE_TEST_SUITE_P(Each, Converted,
 
 // BF16 keeps 8 bits of what a scale times a quant gives.
 TEST(ConvertQuantised, BecomesBf16) {
-  const eval::ScratchDirectory scratch("convert_quants");
+  const ScratchDirectory scratch("convert_quants");
   for (const char* name : {"tiny_q2_k", "tiny_q4_k", "tiny_q6_k", "tiny_iq4_nl"}) {
     const fs::path gguf = model::golden_path(std::string(name) + ".gguf");
-    const auto done = convert_model({.from = gguf, .to = scratch.path() / name});
+    const auto done = loader::convert_model({.from = gguf, .to = scratch.path() / name});
     ASSERT_TRUE(done.ok()) << done.error().message;
     EXPECT_EQ(done->widened, 8);
     const Logits directory = logits_of(scratch.path() / name, name);
     EXPECT_LE(apart(logits_of(gguf, name), directory), 2e-2) << name;
     const fs::path back = scratch.path() / (std::string(name) + ".gguf");
-    ASSERT_TRUE(convert_model({.from = scratch.path() / name, .to = back}).ok());
+    ASSERT_TRUE(loader::convert_model({.from = scratch.path() / name, .to = back}).ok());
     EXPECT_LE(apart(logits_of(back, name), directory), kSame) << name;
   }
 }
 
 TEST(Convert, RefusesToOverwriteAndLeavesNothingBehind) {
-  const eval::ScratchDirectory scratch("convert_refusals");
+  const ScratchDirectory scratch("convert_refusals");
   const fs::path gguf = model::golden_path("tiny_qwen3.gguf");
   const fs::path out = scratch.path() / "out";
-  ASSERT_TRUE(convert_model({.from = gguf, .to = out}).ok());
-  EXPECT_EQ(convert_model({.from = gguf, .to = out}).error().code, Code::kConflict);
+  ASSERT_TRUE(loader::convert_model({.from = gguf, .to = out}).ok());
+  EXPECT_EQ(loader::convert_model({.from = gguf, .to = out}).error().code, Code::kConflict);
   EXPECT_TRUE(
-      convert_model({.from = gguf, .to = out, .overwrite = artifact::Overwrite::kYes}).ok());
-  EXPECT_EQ(convert_model({.from = out, .to = out}).error().code, Code::kInvalid);
-  std::ofstream(scratch.path() / "broken.gguf") << "GGUF";
-  EXPECT_FALSE(
-      convert_model({.from = scratch.path() / "broken.gguf", .to = scratch.path() / "nothing"})
+      loader::convert_model({.from = gguf, .to = out, .overwrite = artifact::Overwrite::kYes})
           .ok());
+  EXPECT_EQ(loader::convert_model({.from = out, .to = out}).error().code, Code::kInvalid);
+  std::ofstream(scratch.path() / "broken.gguf") << "GGUF";
+  EXPECT_FALSE(loader::convert_model(
+                   {.from = scratch.path() / "broken.gguf", .to = scratch.path() / "nothing"})
+                   .ok());
   EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), {}), 2);
 }
 
 // A divisor that no llama3 scaling gives.
 TEST(Convert, RopeDivisorsThatNoConfigCanSay) {
-  const eval::ScratchDirectory scratch("convert_divisors");
+  const ScratchDirectory scratch("convert_divisors");
   model::TestGguf gguf = model::TestGguf::open(model::golden_path("tiny_llama3.gguf"));
   auto& divisors = gguf.tensors.at("rope_freqs.weight").data;
   const float odd = 3.0F;
@@ -152,11 +152,11 @@ TEST(Convert, RopeDivisorsThatNoConfigCanSay) {
     writer.add_tensor(name, tensor.dtype, tensor.shape, tensor.data);
   }
   ASSERT_TRUE(writer.write(path).ok());
-  const auto done = convert_model({.from = path, .to = scratch.path() / "out"});
+  const auto done = loader::convert_model({.from = path, .to = scratch.path() / "out"});
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().code, Code::kUnsupported);
   EXPECT_EQ(done.error().param, "rope_freqs.weight");
 }
 
 }  // namespace
-}  // namespace o3::app
+}  // namespace o3::eval

@@ -9,7 +9,7 @@
 #include "text/tokenizer.h"
 #include "text/tokenizer_spec.h"
 
-namespace o3::app {
+namespace o3::loader {
 
 // GGUF's own key for a whole tokenizer.json, and ours for the tokenizer_config.json beside it and
 // for more end tokens than GGUF has names for; `o3 model convert` writes them.
@@ -24,4 +24,4 @@ Result<text::TokenizerSpec> gguf_tokenizer_spec(const artifact::GgufFile& file);
 // keeps nothing of it.
 Result<std::unique_ptr<text::Tokenizer>> load_gguf_tokenizer(const artifact::GgufFile& file);
 
-}  // namespace o3::app
+}  // namespace o3::loader

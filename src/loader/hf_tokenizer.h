@@ -10,7 +10,7 @@
 #include "text/hf/tokenizer_json.h"
 #include "text/tokenizer.h"
 
-namespace o3::app {
+namespace o3::loader {
 
 // Reads tokenizer.json and, where they are, tokenizer_config.json and special_tokens_map.json.
 Result<std::unique_ptr<text::Tokenizer>> load_hf_tokenizer(const std::filesystem::path& directory);
@@ -21,4 +21,4 @@ Result<text::TokenizerNames> read_tokenizer_names(std::string_view config);
 // A directory, a tokenizer.json, or a GGUF file.
 Result<std::unique_ptr<text::Tokenizer>> load_any_tokenizer(const std::filesystem::path& path);
 
-}  // namespace o3::app
+}  // namespace o3::loader

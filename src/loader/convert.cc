@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/convert.h"
+#include "loader/convert.h"
 
 #include <algorithm>
 #include <memory>
@@ -7,15 +7,15 @@
 #include <system_error>
 #include <utility>
 
-#include "app/convert_tokenizer.h"
 #include "artifact/gguf/gguf_file.h"
 #include "artifact/gguf/gguf_writer.h"
 #include "artifact/hf/hf_directory.h"
 #include "artifact/safetensors/safetensors_writer.h"
 #include "base/printable.h"
+#include "loader/convert_tokenizer.h"
 #include "model/hf/convert.h"
 
-namespace o3::app {
+namespace o3::loader {
 namespace {
 
 namespace fs = std::filesystem;
@@ -112,4 +112,4 @@ Result<ConvertResult> convert_model(const ConvertOptions& options) {
   return fs::is_directory(options.from, error) ? to_gguf(options) : to_directory(options);
 }
 
-}  // namespace o3::app
+}  // namespace o3::loader

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/loaded_model.h"
+#include "loader/loaded_model.h"
 
 #include <algorithm>
 #include <array>
@@ -8,16 +8,16 @@
 #include <system_error>
 #include <utility>
 
-#include "app/gguf_tokenizer.h"
-#include "app/hf_tokenizer.h"
-#include "app/template_source.h"
 #include "artifact/gguf/gguf_file.h"
 #include "artifact/hf/hf_directory.h"
 #include "base/local_time.h"
 #include "base/log.h"
+#include "loader/gguf_tokenizer.h"
+#include "loader/hf_tokenizer.h"
+#include "loader/template_source.h"
 #include "model/hf/hf_config.h"
 
-namespace o3::app {
+namespace o3::loader {
 namespace {
 
 namespace fs = std::filesystem;
@@ -177,4 +177,4 @@ std::optional<InfillTokens> infill_tokens(const text::Tokenizer& tokenizer) {
   return std::nullopt;
 }
 
-}  // namespace o3::app
+}  // namespace o3::loader
