@@ -27,7 +27,8 @@ struct CacheDomain {
   std::string tenant;
   uint64_t model_revision = 0;
   uint64_t policy = 0;  // cache policy class
-  bool operator==(const CacheDomain&) const = default;
+  std::string salt{};   // of the request (vLLM's cache_salt): narrows whom it shares with
+  auto operator<=>(const CacheDomain&) const = default;
 };
 
 // How an accepted request ended; each ends in exactly one.

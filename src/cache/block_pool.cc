@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/block_pool.h"
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <utility>
@@ -16,7 +17,7 @@ struct BlockPool::State {
   // A stack: the page returned last is taken first, while it is warm. Its capacity is `total` from
   // the start, so that returning never allocates.
   std::vector<uint32_t> free;
-  std::vector<uint8_t> leased;  // [total], 0 or 1
+  std::vector<uint32_t> holders;  // [total], leases that hold the page; 0: it is free
   std::atomic<uint32_t> free_count{0};
 };
 
@@ -65,7 +66,7 @@ Result<std::unique_ptr<BlockPool>> BlockPool::create(device::Backend& backend, P
   state->total = blocks;
   state->free.reserve(blocks);
   for (uint32_t id = blocks; id-- > 0;) state->free.push_back(id);  // page 0 is taken first
-  state->leased.assign(blocks, 0);
+  state->holders.assign(blocks, 0);
   state->free_count.store(blocks, std::memory_order_relaxed);
   std::unique_ptr<BlockPool> pool(new BlockPool(std::move(state)));
   return pool;
@@ -89,13 +90,36 @@ Result<void> BlockPool::extend(BlockLease& lease, uint32_t n) {
   lease.pool_ = this;
   for (uint32_t i = 0; i < n; ++i) {
     const uint32_t id = s.free.back();
-    O3_CHECK(s.leased[id] == 0, "a page on the free list is leased");
+    O3_CHECK(s.holders[id] == 0, "a page on the free list is leased");
     lease.ids_.push_back(id);
     s.free.pop_back();
-    s.leased[id] = 1;
+    s.holders[id] = 1;
   }
   s.free_count.store(static_cast<uint32_t>(s.free.size()), std::memory_order_relaxed);
   return {};
+}
+
+void BlockPool::hold(uint32_t id) noexcept {
+  O3_CHECK(id < state_->total && state_->holders[id] > 0, "only a leased page can be shared");
+  ++state_->holders[id];
+}
+
+void BlockPool::share(std::span<const uint32_t> ids, BlockLease& lease) {
+  O3_CHECK(lease.ids_.empty() || lease.pool_ == this, "a lease is extended by its own pool");
+  lease.pool_ = this;
+  for (const uint32_t id : ids) {
+    hold(id);
+    lease.ids_.push_back(id);
+  }
+}
+
+void BlockPool::replace(BlockLease& lease, size_t first, std::span<const uint32_t> ids) {
+  O3_CHECK(lease.pool_ == this && first + ids.size() <= lease.ids_.size(),
+           "only pages that the lease has can be replaced");
+  for (const uint32_t id : ids) hold(id);
+  const auto place = lease.ids_.begin() + static_cast<ptrdiff_t>(first);
+  give_back({&*place, ids.size()});
+  std::copy(ids.begin(), ids.end(), place);
 }
 
 void BlockPool::give_back(std::span<const uint32_t> ids) noexcept {
@@ -103,13 +127,15 @@ void BlockPool::give_back(std::span<const uint32_t> ids) noexcept {
   // Last first, so that the next take gets the pages in their old order.
   for (size_t i = ids.size(); i-- > 0;) {
     const uint32_t id = ids[i];
-    O3_CHECK(id < s.total && s.leased[id] == 1, "a page was returned twice");
-    s.leased[id] = 0;
-    s.free.push_back(id);
+    O3_CHECK(id < s.total && s.holders[id] > 0, "a page was returned twice");
+    if (--s.holders[id] == 0) s.free.push_back(id);
   }
   s.free_count.store(static_cast<uint32_t>(s.free.size()), std::memory_order_relaxed);
 }
 
+uint32_t BlockPool::holders(uint32_t id) const noexcept {
+  return state_->holders[id];
+}
 uint32_t BlockPool::free_blocks() const noexcept {
   return state_->free_count.load(std::memory_order_relaxed);
 }
@@ -132,11 +158,11 @@ Result<void> BlockPool::check_integrity() const {
   for (const uint32_t id : s.free) {
     if (id >= s.total) return broken(id, "is free but not of this pool");
     if (seen[id] != 0) return broken(id, "is free twice");
-    if (s.leased[id] != 0) return broken(id, "is free and leased");
+    if (s.holders[id] != 0) return broken(id, "is free and leased");
     seen[id] = 1;
   }
   for (uint32_t id = 0; id < s.total; ++id) {
-    if (seen[id] == s.leased[id]) return broken(id, "is neither free nor leased");
+    if ((seen[id] != 0) == (s.holders[id] != 0)) return broken(id, "is neither free nor leased");
   }
   return {};
 }

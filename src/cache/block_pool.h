@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pool of equal pages. A page moves between sequences by moving its id; no pool memory is
-// allocated or freed on the request path.
+// One pool of equal pages. A page moves between sequences by moving its id, and is shared by being in
+// several leases; no pool memory is allocated or freed on the request path.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace o3::cache {
 
 class BlockPool;
 
-// Move-only ownership of pages; the destructor returns them. Engine thread only. The pool must
-// outlive its leases.
+// Move-only hold of pages; the destructor gives it up. A page is free again when no lease holds it.
+// Engine thread only. The pool must outlive its leases.
 class BlockLease {
  public:
   BlockLease() = default;
@@ -31,7 +31,7 @@ class BlockLease {
   size_t size() const noexcept { return ids_.size(); }
   void reserve(size_t pages) { ids_.reserve(pages); }  // room for ids; takes no page
   void append(BlockLease&& more);                      // same pool
-  void release() noexcept;                             // returns all pages now
+  void release() noexcept;                             // gives up all pages now
 
  private:
   friend class BlockPool;
@@ -56,20 +56,26 @@ class BlockPool {
   Result<BlockLease> take(uint32_t n);
   // The same, added to the end of a lease of this pool (or an empty one).
   Result<void> extend(BlockLease& lease, uint32_t n);
+  // Adds pages that another lease holds; what they contain must not change while they are shared.
+  void share(std::span<const uint32_t> ids, BlockLease& lease);
+  // Puts shared pages in the place of the lease's pages from `first` on, and gives those up.
+  void replace(BlockLease& lease, size_t first, std::span<const uint32_t> ids);
 
   uint32_t free_blocks() const noexcept;
   uint32_t total_blocks() const noexcept;
   const PageLayout& layout() const noexcept;
   std::byte* data() const noexcept;  // page i starts at data() + i * layout().page_bytes
 
-  // Every page is free exactly once or leased exactly once; kInternal says which is not. O(pages).
-  // (A page in two leases shows itself when it is returned twice, which aborts.)
+  uint32_t holders(uint32_t id) const noexcept;  // leases that hold this page
+
+  // Every page is either free, once, or held; kInternal says which is not. O(pages).
   Result<void> check_integrity() const;
 
  private:
   friend class BlockLease;
   struct State;
   explicit BlockPool(std::unique_ptr<State> state);
+  void hold(uint32_t id) noexcept;
   void give_back(std::span<const uint32_t> ids) noexcept;
   std::unique_ptr<State> state_;
 };

@@ -106,7 +106,38 @@ TEST(BlockPoolDeathTest, MisuseIsABrokenInvariant) {
   EXPECT_DEATH(pool.reset(), "outlive its leases");
 }
 
-// Take, append, move and release at random: pages are conserved and never shared.
+TEST(BlockPool, ASharedPageIsFreeWhenItsLastHolderLetsGo) {
+  FakeBackend backend;
+  auto pool = make_pool(backend, 6);
+  auto first = *pool->take(3);
+  auto second = *pool->take(1);
+  pool->share(first.ids().first(2), second);
+  EXPECT_EQ(second.size(), 3u);
+  EXPECT_EQ(pool->free_blocks(), 2u);
+  EXPECT_EQ(pool->holders(first.ids()[0]), 2u);
+  EXPECT_EQ(pool->holders(first.ids()[2]), 1u);
+  first.release();
+  EXPECT_EQ(pool->free_blocks(), 3u);
+  EXPECT_TRUE(pool->check_integrity().ok());
+  auto third = *pool->take(2);
+  const uint32_t given_up = third.ids()[1];
+  pool->replace(third, 1, second.ids().first(1));
+  EXPECT_EQ(third.ids()[1], second.ids()[0]);
+  EXPECT_EQ(pool->holders(given_up), 0u);
+  second.release();
+  third.release();
+  EXPECT_EQ(pool->free_blocks(), 6u);
+}
+
+TEST(BlockPoolDeathTest, AFreePageCannotBeShared) {
+  FakeBackend backend;
+  auto pool = make_pool(backend, 4);
+  auto lease = *pool->take(1);
+  const std::vector<uint32_t> free{lease.ids()[0] == 0 ? 1U : 0U};
+  EXPECT_DEATH(pool->share(free, lease), "only a leased page");
+}
+
+// Take, append, move and release at random: pages are conserved and nobody gets another's.
 TEST(BlockPool, RandomSequencesConservePages) {
   for (uint32_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE(seed);

@@ -29,12 +29,15 @@ class DefaultModel : public ::testing::Test {
     auto model = model::load_model(std::make_shared<const artifact::GgufFile>(*std::move(file)),
                                    *backend_, {});
     ASSERT_TRUE(model.ok()) << model.error().message;
-    instance_ = test_instance(*backend_, std::shared_ptr<const model::Model>(*std::move(model)),
-                              kernels::Compute::kFast, clock_);
+    const std::shared_ptr<const model::Model> shared(*std::move(model));
+    const auto compute = kernels::Compute::kFast;
+    alone_ = test_instance(*backend_, shared, compute, clock_, 4096, false);
+    instance_ = test_instance(*backend_, shared, compute, clock_);
   }
 
   std::unique_ptr<device::cpu::CpuBackend> backend_;
   ManualClock clock_;
+  std::unique_ptr<ModelInstance> alone_;  // shares no prefixes
   std::unique_ptr<ModelInstance> instance_;
 };
 
@@ -53,9 +56,11 @@ TEST_F(DefaultModel, TokensDoNotDependOnTheBatch) {
       asks[i].sampling = {.temperature = 0.8F, .top_k = 50, .top_p = 0.95F, .seed = i};
     }
   }
-  const Answers alone = answer_alone(*instance_, asks);
+  const Answers alone = answer_alone(*alone_, asks);
   ASSERT_EQ(alone.size(), kPrompts);
   EXPECT_EQ(answer_together(*instance_, clock_, asks, 3), alone);
+  EXPECT_EQ(answer_together(*instance_, clock_, asks, 4), alone);
+  EXPECT_GT(instance_->stats().cached_tokens, 0);
 }
 
 }  // namespace

@@ -33,9 +33,7 @@ struct Engine::State {
   Commands commands;
   Outbox outbox;
   std::vector<RequestId> finished;
-  int64_t prompt_tokens = 0;  // already counted in metrics
-  int64_t output_tokens = 0;
-  int64_t preemptions = 0;
+  InstanceStats counted;  // what the counters of metrics already hold
 
   std::thread thread;
 };
@@ -62,23 +60,27 @@ void Engine::State::publish() {
     sum.running += one.running;
     sum.waiting += one.waiting;
     sum.blocks_used += one.blocks_used;
+    sum.blocks_cached += one.blocks_cached;
     sum.blocks_total += one.blocks_total;
     sum.kv_time += one.kv_time;
     sum.prompt_tokens += one.prompt_tokens;
+    sum.cached_tokens += one.cached_tokens;
     sum.output_tokens += one.output_tokens;
     sum.preemptions += one.preemptions;
   }
   metrics.requests_running.Set(sum.running);
   metrics.requests_waiting.Set(sum.waiting);
-  metrics.kv_blocks_used.Set(sum.blocks_used);
-  metrics.kv_blocks_total.Set(sum.blocks_total);
+  metrics.kv_blocks_used.Set(static_cast<double>(sum.blocks_used));
+  metrics.kv_blocks_cached.Set(static_cast<double>(sum.blocks_cached));
+  metrics.kv_blocks_total.Set(static_cast<double>(sum.blocks_total));
   metrics.kv_fragmentation.Set(sum.kv_time.fragmentation());
-  metrics.prompt_tokens.Increment(
-      static_cast<double>(sum.prompt_tokens - std::exchange(prompt_tokens, sum.prompt_tokens)));
-  metrics.output_tokens.Increment(
-      static_cast<double>(sum.output_tokens - std::exchange(output_tokens, sum.output_tokens)));
-  metrics.preemptions.Increment(
-      static_cast<double>(sum.preemptions - std::exchange(preemptions, sum.preemptions)));
+  const auto count = [](prometheus::Counter& counter, int64_t& before, int64_t now) {
+    counter.Increment(static_cast<double>(now - std::exchange(before, now)));
+  };
+  count(metrics.prompt_tokens, counted.prompt_tokens, sum.prompt_tokens);
+  count(metrics.cached_tokens, counted.cached_tokens, sum.cached_tokens);
+  count(metrics.output_tokens, counted.output_tokens, sum.output_tokens);
+  count(metrics.preemptions, counted.preemptions, sum.preemptions);
 }
 
 void Engine::State::loop() {

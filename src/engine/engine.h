@@ -24,6 +24,7 @@ struct EngineOptions {
   int32_t max_step_rows = 512;  // batch rows of one step (prefill chunk + decode rows)
   Nanoseconds step_time_target = std::chrono::milliseconds(25);  // sets the prefill budget when
                                                                  // decodes are running
+  bool share_prefixes = true;  // tokens that the cache holds are not computed again
   kernels::Compute compute = kernels::Compute::kFast;
 };
 

@@ -16,9 +16,11 @@ struct EngineMetrics {
   prometheus::Gauge& requests_running;  // o3_requests_running
   prometheus::Gauge& requests_waiting;  // o3_requests_waiting
   prometheus::Gauge& kv_blocks_used;    // o3_kv_blocks_used
+  prometheus::Gauge& kv_blocks_cached;  // o3_kv_blocks_cached
   prometheus::Gauge& kv_blocks_total;   // o3_kv_blocks_total
   prometheus::Gauge& kv_fragmentation;  // o3_kv_fragmentation
   prometheus::Counter& prompt_tokens;   // o3_tokens_total{kind="prompt"}
+  prometheus::Counter& cached_tokens;   // o3_tokens_total{kind="cached"}
   prometheus::Counter& output_tokens;   // o3_tokens_total{kind="output"}
   prometheus::Counter& preemptions;     // o3_preemptions_total
 };

@@ -15,6 +15,7 @@ SchedulerLimits scheduler_limits(const EngineOptions& options) {
   limits.max_running = options.max_running;
   limits.max_step_rows = options.max_step_rows;
   limits.step_time_target = options.step_time_target;
+  limits.share_prefixes = options.share_prefixes;
   return limits;
 }
 
@@ -119,7 +120,7 @@ void ModelInstance::step(const std::function<void()>& poll, Outbox& outbox,
   start_constraints();
   if (!plan_.rows.empty()) run(poll);
   hand_over(outbox, finished);
-  usage_.observe(scheduler_.usage(), clock_.monotonic());
+  usage_.observe(scheduler_.pages().usage(), clock_.monotonic());
 }
 
 void ModelInstance::start_constraints() {
@@ -163,6 +164,7 @@ void ModelInstance::count_prompt_tokens() {
     const int32_t from = std::max(sequence.filled, sequence.computed);
     const int32_t to = std::min(sequence.filled + share.rows, sequence.prompt_tokens());
     prompt_tokens_ += std::max(0, to - from);
+    if (share.admit) cached_tokens_ += share.match.tokens;
   }
 }
 
@@ -283,7 +285,8 @@ void ModelInstance::hand_over(Outbox& outbox, std::vector<RequestId>& finished) 
                   .error = std::move(sequence->error),
                   .prompt_tokens = std::min(sequence->computed, sequence->prompt_tokens()),
                   .completion_tokens = static_cast<int32_t>(sequence->sampled.size()),
-                  .stop_token = stop_token_of(*sequence)};
+                  .stop_token = stop_token_of(*sequence),
+                  .cached_tokens = sequence->cached.value_or(0)};
     Delta delta = delta_of(*sequence);
     delta.finish = std::move(finish);
     outbox.add(sequence->sink, std::move(delta));
@@ -295,10 +298,12 @@ void ModelInstance::hand_over(Outbox& outbox, std::vector<RequestId>& finished) 
 InstanceStats ModelInstance::stats() const {
   return {.running = scheduler_.running(),
           .waiting = scheduler_.waiting(),
-          .blocks_used = parts_.pool->total_blocks() - parts_.pool->free_blocks(),
-          .blocks_total = parts_.pool->total_blocks(),
+          .blocks_used = scheduler_.pages().used(),
+          .blocks_cached = scheduler_.pages().cached(),
+          .blocks_total = scheduler_.pages().total(),
           .kv_time = usage_.total(),
           .prompt_tokens = prompt_tokens_,
+          .cached_tokens = cached_tokens_,
           .output_tokens = output_tokens_,
           .preemptions = scheduler_.preemptions()};
 }

@@ -26,10 +26,12 @@ namespace o3::engine {
 struct InstanceStats {
   int32_t running = 0;
   int32_t waiting = 0;
-  uint32_t blocks_used = 0;
-  uint32_t blocks_total = 0;
+  int64_t blocks_used = 0;    // by running sequences
+  int64_t blocks_cached = 0;  // by known prefixes that nobody uses: given up when needed
+  int64_t blocks_total = 0;
   cache::SlotSeconds kv_time;  // of its pool since the start
   int64_t prompt_tokens = 0;   // computed since the start
+  int64_t cached_tokens = 0;   // found in the cache instead, since the start
   int64_t output_tokens = 0;   // sampled since the start
   int64_t preemptions = 0;     // since the start
 };
@@ -96,6 +98,7 @@ class ModelInstance {
   cache::SlotUsageAverage usage_;
   std::optional<Error> failure_;
   int64_t prompt_tokens_ = 0;
+  int64_t cached_tokens_ = 0;
   int64_t output_tokens_ = 0;
 };
 

@@ -50,7 +50,11 @@ class InstanceInvariant : public testing::Test {
     while (!instance_->idle()) step();
   }
   RecordingSink::Record record(uint64_t id = 1) const { return sink_->record(id); }
-  uint32_t free_blocks() const { return instance_->pool().free_blocks(); }
+  // What sequences do not use.
+  uint32_t free_blocks() const {
+    const PageLedger& pages = instance_->scheduler().pages();
+    return static_cast<uint32_t>(pages.total() - pages.used());
+  }
 
   cache::FakeBackend backend_;
   ManualClock clock_;

@@ -55,6 +55,7 @@ struct Generate {
   ConstraintFactory constraint;
   std::optional<int32_t> logprobs{};         // of each token, and so many likeliest beside it: 0-20
   std::optional<int32_t> prompt_logprobs{};  // the same for the prompt's tokens but the first
+  bool reuse_prefix = true;  // what the cache knows of the prompt is not computed again
 };
 // Seams: the same admission, classes and step budget; no KV. Their issues fill them in.
 struct Embed {};
@@ -74,9 +75,10 @@ struct Request {
 struct Finish {
   Outcome outcome = Outcome::kStop;
   std::optional<Error> error;         // with kError, kDeadline
-  int32_t prompt_tokens = 0;          // computed; fewer than the prompt's when cut short
+  int32_t prompt_tokens = 0;          // in the cache; fewer than the prompt's when cut short
   int32_t completion_tokens = 0;      // sampled tokens, a stop token included
   std::optional<Token> stop_token{};  // with kStop: the stop token that ended it
+  int32_t cached_tokens = 0;          // of the prompt's, those that were there before it came
 };
 
 struct RankedToken {

@@ -2,6 +2,7 @@
 #include "engine/scheduler.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 namespace o3::engine {
@@ -26,10 +27,22 @@ int32_t bound_of(const Sequence& sequence) {
   return sequence.prompt_tokens() + sequence.work().max_new_tokens - 1;
 }
 
+void add_rows(StepPlan& plan, Sequence& sequence, int32_t rows, int32_t room,
+              const cache::PrefixMatch& match = {}) {
+  O3_DCHECK(sequence.inflight == 0, "a sequence is planned while a step holds it");
+  plan.rows.push_back(SequenceRows{.sequence = &sequence,
+                                   .rows = rows,
+                                   .room = room,
+                                   .admit = !sequence.running,
+                                   .match = match,
+                                   .sample = rows == sequence.pending() - match.tokens});
+  plan.total_rows += rows;
+}
+
 }  // namespace
 
 Scheduler::Scheduler(const SchedulerLimits& limits, cache::BlockPool& pool)
-    : limits_(limits), pool_(pool) {
+    : limits_(limits), pages_(pool, limits.share_prefixes) {
   O3_CHECK(limits.max_running >= 1 && limits.max_step_rows >= limits.max_running,
            "a step has a row for every running sequence");
   running_.reserve(static_cast<size_t>(limits.max_running));
@@ -38,7 +51,7 @@ Scheduler::Scheduler(const SchedulerLimits& limits, cache::BlockPool& pool)
 Sequence& Scheduler::enqueue(std::unique_ptr<Sequence> sequence) {
   Sequence& added = *sequence;
   added.arrival = arrivals_++;
-  O3_CHECK(pages_of(bound_of(added)) <= pool_.total_blocks(),
+  O3_CHECK(pages_.pages_of(bound_of(added)) <= pages_.total(),
            "what can never fit is refused at submit");
   const bool fresh = sequences_.try_emplace(added.request->id, std::move(sequence)).second;
   O3_CHECK(fresh, "two live sequences with one id");
@@ -67,10 +80,6 @@ void Scheduler::retire_all(Outcome outcome, const std::optional<Error>& error) {
   }
 }
 
-int64_t Scheduler::pages_of(int32_t tokens) const {
-  return cache::pages_for(pool_.layout(), tokens);
-}
-
 int32_t Scheduler::wanted_room(const Sequence& sequence) const {
   const int64_t wanted = int64_t{sequence.length()} + limits_.headroom_tokens;
   return static_cast<int32_t>(std::min<int64_t>(wanted, bound_of(sequence)));
@@ -81,16 +90,6 @@ int32_t Scheduler::prefill_budget(int32_t decode_rows) const {
   if (decode_rows == 0) return room;
   const int32_t within = cost_.rows_within(limits_.step_time_target) - decode_rows;
   return std::min(std::max(within, limits_.min_prefill_rows), room);
-}
-
-void Scheduler::add_rows(StepPlan& plan, Sequence& sequence, int32_t rows, int32_t room) const {
-  O3_DCHECK(sequence.inflight == 0, "a sequence is planned while a step holds it");
-  plan.rows.push_back(SequenceRows{.sequence = &sequence,
-                                   .rows = rows,
-                                   .room = room,
-                                   .admit = !sequence.running,
-                                   .sample = rows == sequence.pending()});
-  plan.total_rows += rows;
 }
 
 // Those that run on, in the order of service.
@@ -105,78 +104,99 @@ std::vector<Sequence*> Scheduler::live_running(Nanoseconds now, StepPlan& plan) 
   return order;
 }
 
+// Pages of all others are back before this plan takes any; their places are free in the next.
+Scheduler::Room Scheduler::room_beside(const std::vector<Sequence*>& order) const {
+  Room room{.pages = pages_.total() - pages_.pinned(), .pins = pages_.forecast()};
+  const std::unordered_set<const Sequence*> stays(order.begin(), order.end());
+  for (const Sequence* sequence : running_) {
+    if (stays.contains(sequence)) {
+      room.pages -= sequence->charge;
+    } else {
+      room.pages += room.pins.unpin(sequence->prefix);
+    }
+  }
+  return room;
+}
+
 // Tokens that `sequence`, of the order, may be charged for so that its next one has a slot. What
 // lacks is taken from the end of the order, at last from the sequence itself: 0 then.
-int32_t Scheduler::make_room(std::vector<Sequence*>& order, const Sequence& sequence,
-                             int64_t& uncharged, StepPlan& plan) const {
+int32_t Scheduler::make_room(std::vector<Sequence*>& order, const Sequence& sequence, Room& room,
+                             StepPlan& plan) const {
   if (sequence.length() <= sequence.room) return sequence.room;
-  const auto lacks = [&](int32_t room) { return pages_of(room) - sequence.charge - uncharged; };
+  const auto lacks = [&](int32_t tokens) {
+    return pages_.own_pages_of(sequence, tokens) - sequence.charge - room.pages;
+  };
   while (lacks(sequence.length()) > 0) {
     Sequence* last = order.back();
     order.pop_back();
     plan.preempted.push_back(last);
-    uncharged += last->charge;
+    room.pages += last->charge + room.pins.unpin(last->prefix);
     if (last == &sequence) return 0;
   }
   const int32_t wanted = wanted_room(sequence);
-  const int32_t room = lacks(wanted) > 0 ? sequence.length() : wanted;
-  uncharged -= pages_of(room) - sequence.charge;
-  return room;
+  const int32_t tokens = lacks(wanted) > 0 ? sequence.length() : wanted;
+  room.pages -= pages_.own_pages_of(sequence, tokens) - sequence.charge;
+  return tokens;
 }
 
-void Scheduler::plan_decodes(std::vector<Sequence*>& order, int64_t& uncharged,
-                             StepPlan& plan) const {
+void Scheduler::plan_decodes(std::vector<Sequence*>& order, Room& room, StepPlan& plan) const {
   for (size_t i = 0; i < order.size(); ++i) {
     Sequence& sequence = *order[i];
     if (!sequence.decoding()) continue;
-    const int32_t room = make_room(order, sequence, uncharged, plan);
-    if (room > 0) add_rows(plan, sequence, 1, room);
+    const int32_t tokens = make_room(order, sequence, room, plan);
+    if (tokens > 0) add_rows(plan, sequence, 1, tokens);
   }
 }
 
-void Scheduler::plan_prompts(const std::vector<Sequence*>& order, Nanoseconds now,
-                             int64_t uncharged, StepPlan& plan) const {
+void Scheduler::plan_prompts(const std::vector<Sequence*>& order, Nanoseconds now, Room& room,
+                             StepPlan& plan) const {
   int32_t budget = prefill_budget(plan.total_rows);
   int32_t scored = limits_.max_scored_rows;
   // Rows that a sequence can have: prompt rows whose logits are wanted have a budget of their own.
-  const auto rows_of = [&](const Sequence& sequence) {
-    int32_t rows = std::min(budget, sequence.pending());
+  const auto rows_of = [&](const Sequence& sequence, int32_t known) {
+    int32_t rows = std::min(budget, sequence.pending() - known);
     while (sequence.scored_rows(rows) > scored) {
       rows -= std::max(1, sequence.scored_rows(rows) - scored);
     }
     return rows;
   };
-  const auto chunk = [&](Sequence& sequence, int32_t room) {
-    const int32_t rows = rows_of(sequence);
+  const auto chunk = [&](Sequence& sequence, int32_t tokens, const cache::PrefixMatch& match) {
+    const int32_t rows = rows_of(sequence, match.tokens);
     if (rows == 0) return;
     scored -= sequence.scored_rows(rows);
-    add_rows(plan, sequence, rows, room);
+    add_rows(plan, sequence, rows, tokens, match);
     plan.prefill_rows += rows;
     budget -= rows;
   };
   int32_t places = limits_.max_running - running();
+  // Whether a waiting one is admitted; nobody passes the first that does not fit, or a large one
+  // would wait for ever.
+  const auto admits = [&](Sequence& sequence) {
+    if (places == 0 || rows_of(sequence, 0) == 0) return false;
+    const cache::PrefixMatch match = pages_.find_prefix(sequence);
+    const int32_t tokens = wanted_room(sequence);
+    const int64_t pages = pages_.pages_of(tokens) - pages_.prefix_pages(match.tokens) +
+                          room.pins.pin(match.node);
+    if (pages > room.pages) return false;
+    room.pages -= pages;
+    --places;
+    chunk(sequence, tokens, match);
+    return true;
+  };
   // Who was preempted goes before all that wait, in the next step.
   bool admitting = plan.preempted.empty();
   auto running = order.begin();
   for (size_t c = 0; c < kClasses; ++c) {
     for (; running != order.end() && class_of(**running) == c; ++running) {
-      if (budget > 0 && !(*running)->decoding()) chunk(**running, (*running)->room);
+      if (budget > 0 && !(*running)->decoding()) chunk(**running, (*running)->room, {});
     }
     for (Sequence* sequence : waiting_[c]) {
       if (sequence->retiring) continue;
       if (past_deadline(*sequence, now)) {
         plan.expired.push_back(sequence);
-        continue;
+      } else {
+        admitting = admitting && admits(*sequence);
       }
-      if (!admitting) continue;
-      // Nobody passes the first that does not fit, or a large one would wait for ever.
-      const int32_t room = wanted_room(*sequence);
-      const int64_t pages = pages_of(room);
-      admitting = rows_of(*sequence) > 0 && places > 0 && pages <= uncharged;
-      if (!admitting) continue;
-      uncharged -= pages;
-      --places;
-      chunk(*sequence, room);
     }
   }
 }
@@ -184,14 +204,12 @@ void Scheduler::plan_prompts(const std::vector<Sequence*>& order, Nanoseconds no
 void Scheduler::plan(Nanoseconds now, StepPlan& plan) const {
   plan.clear();
   std::vector<Sequence*> order = live_running(now, plan);
-  // Pages of all others are back before this plan takes any; their places are free in the next.
-  int64_t uncharged = pool_.total_blocks();
-  for (const Sequence* sequence : order) uncharged -= sequence->charge;
-  plan_decodes(order, uncharged, plan);
-  plan_prompts(order, now, uncharged, plan);
+  Room room = room_beside(order);
+  plan_decodes(order, room, plan);
+  plan_prompts(order, now, room, plan);
 }
 
-void Scheduler::admit(Sequence& sequence) {
+void Scheduler::admit(Sequence& sequence, const cache::PrefixMatch& match) {
   auto& queue = waiting_[class_of(sequence)];
   // All before it in its class were admitted or are retiring, so this is near the front.
   queue.erase(std::find(queue.begin(), queue.end(), &sequence));
@@ -199,21 +217,16 @@ void Scheduler::admit(Sequence& sequence) {
   sequence.running = true;
   O3_CHECK(running() < limits_.max_running, "more sequences run than may");
   running_.push_back(&sequence);
-  // Room for the ids of the whole bound, so that decoding never grows them.
-  sequence.tables.resize(pool_.layout().groups.size());
-  for (size_t g = 0; g < sequence.tables.size(); ++g) {
-    const int32_t page_tokens = pool_.layout().groups[g].page_tokens;
-    sequence.tables[g].reserve(
-        static_cast<size_t>((int64_t{bound_of(sequence)} + page_tokens - 1) / page_tokens));
-  }
+  pages_.adopt(sequence, match, bound_of(sequence));
+  sequence.computed = std::max(sequence.computed, sequence.filled);
+  if (!sequence.cached) sequence.cached = match.tokens;
 }
 
 // It keeps its tokens, gives up its pages and waits where its arrival puts it.
 void Scheduler::preempt(Sequence& sequence) {
   O3_CHECK(sequence.running && sequence.inflight == 0 && !sequence.retiring,
            "only what runs and is not in flight is preempted");
-  give_back_pages(sequence);
-  sequence.filled = 0;
+  pages_.give_back(sequence);
   sequence.running = false;
   std::erase(running_, &sequence);
   auto& queue = waiting_[class_of(sequence)];
@@ -222,54 +235,22 @@ void Scheduler::preempt(Sequence& sequence) {
   ++preemptions_;
 }
 
-void Scheduler::charge(Sequence& sequence, int32_t room) {
-  if (room == sequence.room) return;
-  const int64_t pages = pages_of(room);
-  charged_ += pages - sequence.charge;
-  sequence.charge = pages;
-  sequence.room = room;
-  O3_CHECK(charged_ <= pool_.total_blocks(), "more pages promised than there are");
-}
-
-void Scheduler::give_back_pages(Sequence& sequence) {
-  charged_ -= sequence.charge;
-  sequence.charge = 0;
-  sequence.room = 0;
-  for (size_t g = 0; g < sequence.tables.size(); ++g) {
-    const int32_t page_tokens = pool_.layout().groups[g].page_tokens;
-    usage_.leased -= static_cast<int64_t>(sequence.tables[g].size()) * page_tokens;
-    usage_.written -= sequence.filled;
-  }
-  sequence.tables.clear();
-}
-
-// Leases what the tables lack to hold `tokens` tokens.
-void Scheduler::lease_for(Sequence& sequence, int32_t tokens) {
-  for (size_t g = 0; g < sequence.tables.size(); ++g) {
-    const int32_t page_tokens = pool_.layout().groups[g].page_tokens;
-    const auto pages = static_cast<uint32_t>((int64_t{tokens} + page_tokens - 1) / page_tokens);
-    const auto held = static_cast<uint32_t>(sequence.tables[g].size());
-    if (pages <= held) continue;
-    const auto leased = pool_.extend(sequence.tables[g], pages - held);
-    O3_CHECK(leased.ok(), "the charge covers every page a running sequence needs");
-    usage_.leased += int64_t{pages - held} * page_tokens;
-  }
-}
-
 void Scheduler::commit(const StepPlan& plan) {
   for (Sequence* sequence : plan.expired) {
     retire(*sequence, Outcome::kDeadline,
            Error{Code::kDeadline, "the request's deadline passed before it was finished", {}});
   }
   for (Sequence* sequence : retiring_) {
-    if (sequence->inflight == 0) give_back_pages(*sequence);
+    if (sequence->inflight == 0) pages_.give_back(*sequence);
   }
   for (Sequence* sequence : plan.preempted) preempt(*sequence);
+  // Before any lease, which may take the pages of what nobody pins.
+  for (const SequenceRows& share : plan.rows) pages_.pin(share.match);
   for (const SequenceRows& share : plan.rows) {
     Sequence& sequence = *share.sequence;
-    if (share.admit) admit(sequence);
-    charge(sequence, share.room);
-    lease_for(sequence, sequence.filled + share.rows);
+    if (share.admit) admit(sequence, share.match);
+    pages_.charge(sequence, share.room);
+    pages_.lease(sequence, sequence.filled + share.rows);
     ++sequence.inflight;
   }
 }
@@ -278,9 +259,8 @@ void Scheduler::complete(const StepPlan& plan, Nanoseconds took) {
   for (const SequenceRows& share : plan.rows) {
     Sequence& sequence = *share.sequence;
     --sequence.inflight;
-    sequence.filled += share.rows;
+    pages_.add_written(sequence, share.rows);
     sequence.computed = std::max(sequence.computed, sequence.filled);
-    usage_.written += int64_t{share.rows} * static_cast<int64_t>(sequence.tables.size());
   }
   cost_.observe(plan.total_rows, took);
 }
@@ -293,7 +273,7 @@ void Scheduler::release(Sequence& sequence) {
     return;
   }
   std::erase(running_, &sequence);
-  give_back_pages(sequence);
+  pages_.give_back(sequence);
 }
 
 void Scheduler::reap(std::vector<std::unique_ptr<Sequence>>& released) {

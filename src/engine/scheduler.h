@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "cache/block_pool.h"
-#include "cache/slot_usage.h"
+#include "engine/page_ledger.h"
 #include "engine/sequence.h"
 #include "engine/step_cost.h"
 #include "engine/step_plan.h"
@@ -32,6 +32,7 @@ struct SchedulerLimits {
   int32_t headroom_tokens = 64;
   // Prompt rows of one step whose logits may be wanted as well (prompt_logprobs).
   int32_t max_scored_rows = 32;
+  bool share_prefixes = true;  // tokens that the cache holds are not computed again
 };
 
 class Scheduler {
@@ -63,42 +64,41 @@ class Scheduler {
   bool empty() const noexcept { return sequences_.empty(); }
   int32_t waiting() const noexcept { return waiting_count_; }
   int32_t running() const noexcept { return static_cast<int32_t>(running_.size()); }
-  int64_t charged_pages() const noexcept { return charged_; }
+  const PageLedger& pages() const noexcept { return pages_; }
   int64_t preemptions() const noexcept { return preemptions_; }  // since the start
-  const cache::SlotUsage& usage() const noexcept { return usage_; }
   const StepCost& cost() const noexcept { return cost_; }
 
  private:
   static constexpr size_t kClasses = 4;
 
+  // What a plan may still promise: pages that nobody is charged for or pins.
+  struct Room {
+    int64_t pages = 0;
+    cache::PinForecast pins;
+  };
+
   std::vector<Sequence*> live_running(Nanoseconds now, StepPlan& plan) const;
-  void plan_decodes(std::vector<Sequence*>& order, int64_t& uncharged, StepPlan& plan) const;
-  int32_t make_room(std::vector<Sequence*>& order, const Sequence& sequence, int64_t& uncharged,
+  Room room_beside(const std::vector<Sequence*>& order) const;
+  void plan_decodes(std::vector<Sequence*>& order, Room& room, StepPlan& plan) const;
+  int32_t make_room(std::vector<Sequence*>& order, const Sequence& sequence, Room& room,
                     StepPlan& plan) const;
-  void plan_prompts(const std::vector<Sequence*>& order, Nanoseconds now, int64_t uncharged,
+  void plan_prompts(const std::vector<Sequence*>& order, Nanoseconds now, Room& room,
                     StepPlan& plan) const;
-  void add_rows(StepPlan& plan, Sequence& sequence, int32_t rows, int32_t room) const;
   int32_t prefill_budget(int32_t decode_rows) const;
   int32_t wanted_room(const Sequence& sequence) const;
-  int64_t pages_of(int32_t tokens) const;
-  void admit(Sequence& sequence);
+  void admit(Sequence& sequence, const cache::PrefixMatch& match);
   void preempt(Sequence& sequence);
-  void charge(Sequence& sequence, int32_t room);
-  void give_back_pages(Sequence& sequence);
-  void lease_for(Sequence& sequence, int32_t tokens);
   void release(Sequence& sequence);
 
   SchedulerLimits limits_;
-  cache::BlockPool& pool_;
+  PageLedger pages_;
   std::unordered_map<RequestId, std::unique_ptr<Sequence>> sequences_;
   std::array<std::deque<Sequence*>, kClasses> waiting_;  // by class, in order of arrival
   std::vector<Sequence*> running_;                       // in order of admission
   std::vector<Sequence*> retiring_;
   int32_t waiting_count_ = 0;
-  int64_t charged_ = 0;  // pages promised to running sequences, <= pool total
   int64_t preemptions_ = 0;
   uint64_t arrivals_ = 0;
-  cache::SlotUsage usage_;
   StepCost cost_;
 };
 

@@ -20,6 +20,7 @@ struct Event {
   enum class Kind { kArrive, kCancel, kStep, kFail } kind = Kind::kStep;
   uint64_t id = 0;  // kArrive, kCancel
   int32_t prompt = 0;
+  int32_t topic = 0;  // prompts of one topic begin alike; it names the tenant, too
   int32_t max_new = 0;
   int request_class = 0;
   int64_t deadline_ms = 0;     // after now; 0: none
@@ -57,6 +58,8 @@ Scenario make_scenario(uint32_t seed, int steps) {
   made.limits.min_prefill_rows = 1 + below(8);
   made.limits.headroom_tokens = below(3) * 40;  // with 0, almost always preempting
   made.one_class = random() % 4 == 0;
+  made.limits.share_prefixes = random() % 4 != 0;
+  const uint32_t topics = 1 + random() % 8;
   const auto layout = two_groups();
   const uint32_t load = 2 + random() % 20;
   uint64_t ids = 0;
@@ -64,6 +67,7 @@ Scenario make_scenario(uint32_t seed, int steps) {
     if (random() % 32 < load) {
       Event arrive{.kind = Event::Kind::kArrive, .id = ++ids};
       arrive.prompt = 1 + below(random() % 4 == 0 ? 300 : 40);
+      arrive.topic = below(topics);
       arrive.max_new = 1 + below(random() % 4 == 0 ? 200 : 20);
       arrive.request_class = made.one_class ? 2 : below(4);
       if (random() % 8 == 0) arrive.deadline_ms = 1 + below(500);
@@ -91,6 +95,7 @@ class Simulation {
         written_(scenario.blocks) {}
 
   int64_t preempted() const { return preempted_; }
+  int64_t reused() const { return reused_; }  // tokens
 
   std::string run() {
     for (const Event& event : scenario_.events) {
@@ -103,8 +108,10 @@ class Simulation {
       if (guard > 1'000'000) return "the load is never finished";
     }
     if (!alive_.empty()) return "an accepted request has no outcome";
-    if (pool_->free_blocks() != pool_->total_blocks()) return "pages are missing at the end";
-    if (!(scheduler_.usage() == cache::SlotUsage{})) return "slots are counted at the end";
+    const int64_t cached = scheduler_.pages().cached();
+    if (pool_->free_blocks() + cached != pool_->total_blocks()) return "pages are missing at the end";
+    if (scheduler_.pages().pinned() != 0) return "a prefix is pinned at the end";
+    if (!(scheduler_.pages().usage() == cache::SlotUsage{})) return "slots are counted at the end";
     return wrong_;
   }
 
@@ -140,9 +147,10 @@ class Simulation {
   void arrive(const Event& event) {
     if (alive_.contains(event.id)) return;
     Ask ask{.id = event.id,
-            .prompt = std::vector<Token>(static_cast<size_t>(event.prompt), 1),
+            .prompt = prompt_of(event),
             .max_new_tokens = event.max_new,
-            .request_class = static_cast<RequestClass>(event.request_class)};
+            .request_class = static_cast<RequestClass>(event.request_class),
+            .tenant = event.topic % 2 == 0 ? "even" : "odd"};
     if (event.deadline_ms > 0) ask.deadline = now_ + std::chrono::milliseconds(event.deadline_ms);
     Sequence& sequence =
         scheduler_.enqueue(std::make_unique<Sequence>(make_request(std::move(ask)), nullptr));
@@ -161,6 +169,15 @@ class Simulation {
       if (sequence.request->request_class < s.request->request_class) other.patience += own;
     }
     alive_[event.id] = {.sequence = &sequence, .patience = patience};
+  }
+
+  // Half of them alike to a random length, then their own.
+  static std::vector<Token> prompt_of(const Event& event) {
+    std::vector<Token> tokens(static_cast<size_t>(event.prompt), event.topic / 2);
+    if (event.id % 2 == 0) return tokens;
+    const auto alike = static_cast<ptrdiff_t>(event.id * 7919 % (tokens.size() + 1));
+    std::fill(tokens.begin() + alike, tokens.end(), 1000 + static_cast<Token>(event.id % 3));
+    return tokens;
   }
 
   void cancel(uint64_t id) {
@@ -190,23 +207,37 @@ class Simulation {
     }
   }
 
-  // What the model does: each slot of the cache remembers whose token it holds, and attention needs
-  // all of a sequence's.
+  // What the model does: K and V of a token depend on all tokens up to it. Each slot of the cache
+  // remembers which they were, and attention needs all of its sequence's.
   void write_slots() {
     for (const SequenceRows& share : plan_.rows) {
       const Sequence& s = *share.sequence;
+      reused_ += share.match.tokens;
+      const int32_t end = s.filled + share.rows;
+      std::vector<Slot> history;
+      uint64_t before = std::hash<std::string>{}(s.request->domain.tenant);
+      for (int32_t p = 0; p < end; ++p) {
+        before = before * 0x9E3779B97F4A7C15U + static_cast<uint64_t>(s.token(p)) + 1;
+        history.push_back({.history = before, .position = p});
+      }
+      const bool read = share.sample && ++reads_ % 8 == 0;
       for (size_t g = 0; g < s.tables.size(); ++g) {
         const int32_t page_tokens = pool_->layout().groups[g].page_tokens;
         const auto slot = [&](int32_t position) -> Slot& {
-          auto& page = written_[s.tables[g].ids()[static_cast<size_t>(position / page_tokens)]];
+          const uint32_t id = s.tables[g].ids()[static_cast<size_t>(position / page_tokens)];
+          check(position < s.filled || pool_->holders(id) == 1, "a shared page is written");
+          auto& page = written_[id];
           page.resize(std::max(page.size(), static_cast<size_t>(page_tokens)));
           return page[static_cast<size_t>(position % page_tokens)];
         };
-        const int32_t end = s.filled + share.rows;
-        for (int32_t p = s.filled; p < end; ++p) slot(p) = {s.request->id.value, g, p};
-        if (!share.sample || ++reads_ % 8 != 0) continue;
-        for (int32_t p = 0; p < end; ++p) {
-          check(slot(p) == Slot{s.request->id.value, g, p}, "a token is not in the cache");
+        const auto what = [&](int32_t p) {
+          Slot made = history[static_cast<size_t>(p)];
+          made.group = g;
+          return made;
+        };
+        for (int32_t p = s.filled; p < end; ++p) slot(p) = what(p);
+        for (int32_t p = 0; read && p < s.filled; ++p) {
+          check(slot(p) == what(p), "a token is not in the cache");
         }
       }
     }
@@ -245,8 +276,10 @@ class Simulation {
     for (const SequenceRows& share : plan_.rows) {
       const Sequence& s = *share.sequence;
       check(planned.insert(&s).second, "a sequence is planned twice");
-      check(share.rows >= 1 && share.rows <= s.pending(), "rows that do not exist");
-      check(share.sample == (share.rows == s.pending()), "the wrong rows sample");
+      const int32_t pending = s.pending() - share.match.tokens;
+      check(share.rows >= 1 && share.rows <= pending, "rows that do not exist");
+      check(share.sample == (share.rows == pending), "the wrong rows sample");
+      check(share.admit || share.match.node == nullptr, "a running sequence finds a prefix");
       check(share.admit == !s.running, "a running sequence is admitted");
       check(!s.retiring, "a retiring sequence is planned");
       decodes = decodes && s.decoding();
@@ -325,34 +358,47 @@ class Simulation {
   }
 
   void check_pages() {
-    uint32_t leased = 0;
+    std::set<uint32_t> held;   // by sequences
+    std::set<uint32_t> units;  // of those, in shared units
     int64_t charged = 0;
     cache::SlotUsage usage;
     for (const auto& [id, alive] : alive_) {
       const Sequence& s = *alive.sequence;
-      uint32_t own = 0;
+      int64_t own = 0;
       for (size_t g = 0; g < s.tables.size(); ++g) {
         const int32_t page_tokens = pool_->layout().groups[g].page_tokens;
-        own += static_cast<uint32_t>(s.tables[g].size());
-        usage.leased += static_cast<int64_t>(s.tables[g].size()) * page_tokens;
-        usage.written += s.filled;
-        check(s.filled <= static_cast<int64_t>(s.tables[g].size()) * page_tokens,
-              "tokens without a page");
+        const auto ids = s.tables[g].ids();
+        const auto shared = static_cast<size_t>(s.prefix_tokens / page_tokens);
+        for (size_t i = 0; i < ids.size(); ++i) {
+          const bool fresh = held.insert(ids[i]).second;
+          if (i < shared) {
+            if (!units.insert(ids[i]).second) continue;
+            usage.written += page_tokens;
+          } else {
+            check(fresh && pool_->holders(ids[i]) == 1, "a page outside the prefix is shared");
+            ++own;
+          }
+          usage.leased += page_tokens;
+        }
+        usage.written += s.filled - s.prefix_tokens;
+        check(s.filled <= static_cast<int64_t>(ids.size()) * page_tokens, "tokens without a page");
       }
       check(own <= s.charge || !s.running, "more pages than charged");
-      leased += own;
       charged += s.running ? s.charge : 0;
     }
-    check(leased + pool_->free_blocks() == pool_->total_blocks(), "pages are not conserved");
-    check(charged == scheduler_.charged_pages(), "the charges do not add up");
-    check(charged <= pool_->total_blocks(), "more is promised than there is");
-    check(usage == scheduler_.usage(), "slots are miscounted");
+    const PageLedger& pages = scheduler_.pages();
+    check(std::ssize(held) == pages.used(), "pages in use are miscounted");
+    check(std::ssize(held) + pages.cached() + pool_->free_blocks() == pool_->total_blocks(),
+          "pages are not conserved");
+    check(charged + std::ssize(units) == pages.charged(), "the charges do not add up");
+    check(pages.charged() <= pool_->total_blocks(), "more is promised than there is");
+    check(usage == pages.usage(), "slots are miscounted");
     check(preempted_ == scheduler_.preemptions(), "preemptions are miscounted");
     if (++checks_ % 64 == 0) check(pool_->check_integrity().ok(), "the pool is broken");
   }
 
   struct Slot {
-    uint64_t id = 0;
+    uint64_t history = 0;  // of the tokens up to this one
     size_t group = 0;
     int32_t position = 0;
     bool operator==(const Slot&) const = default;
@@ -372,6 +418,7 @@ class Simulation {
   int checks_ = 0;
   int reads_ = 0;
   int64_t preempted_ = 0;
+  int64_t reused_ = 0;
 };
 
 // Drops ever smaller runs of events while the scenario still fails.
@@ -399,7 +446,7 @@ std::string describe(const Scenario& scenario) {
   for (const Event& e : scenario.events) {
     switch (e.kind) {
       case Event::Kind::kArrive:
-        out << "  arrive " << e.id << " prompt " << e.prompt << " max_new " << e.max_new
+        out << "  arrive " << e.id << " prompt " << e.prompt << " topic " << e.topic << " max_new " << e.max_new
             << " class " << e.request_class << " deadline " << e.deadline_ms << " ms\n";
         break;
       case Event::Kind::kCancel:
@@ -426,16 +473,19 @@ constexpr int kStepsEach = 1000;
 
 TEST(SimulationInvariant, RandomLoadsKeepEveryInvariant) {
   int64_t preempted = 0;
+  int64_t reused = 0;
   for (uint32_t seed = 1; seed <= kScenarios; ++seed) {
     const Scenario scenario = make_scenario(seed, kStepsEach);
     Simulation simulation(scenario);
     const std::string wrong = simulation.run();
     preempted += simulation.preempted();
+    reused += simulation.reused();
     if (wrong.empty()) continue;
     const Scenario small = shrink(scenario);
     FAIL() << wrong << "; shrunk: " << Simulation(small).run() << "\n" << describe(small);
   }
   EXPECT_GT(preempted, kScenarios) << "the load leaves too much room";
+  EXPECT_GT(reused, 500 * int64_t{kScenarios}) << "hardly a prefix is found again";
 }
 
 }  // namespace

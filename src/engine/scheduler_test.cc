@@ -15,7 +15,9 @@ using std::chrono::milliseconds;
 
 class SchedulerTest : public testing::Test {
  protected:
-  void make(uint32_t blocks, const SchedulerLimits& limits = {}) {
+  // Prefixes are shared where a test says so: its sequences have the same tokens.
+  void make(uint32_t blocks, SchedulerLimits limits = {}, bool share_prefixes = false) {
+    limits.share_prefixes = share_prefixes;
     scheduler_.reset();
     auto layout =
         *cache::make_page_layout(std::vector{cache::CacheSpec{.kv_heads = 1, .head_dim = 8}}, 16);
@@ -103,14 +105,14 @@ TEST_F(SchedulerInvariant, OnlyCommitAdmitsAndLeases) {
   EXPECT_TRUE(sequence.running);
   EXPECT_EQ(scheduler_->waiting(), 0);
   EXPECT_EQ(pool_->free_blocks(), 97u);       // 40 tokens now
-  EXPECT_EQ(scheduler_->charged_pages(), 5);  // 40 + 30 - 1 in the end
+  EXPECT_EQ(scheduler_->pages().charged(), 5);  // 40 + 30 - 1 in the end
   end();
   // Pages come as they are needed: tokens 41 to 48 fit, the next takes a page.
   for (int i = 0; i < 8; ++i) step();
   EXPECT_EQ(pool_->free_blocks(), 97u);
   step();
   EXPECT_EQ(pool_->free_blocks(), 96u);
-  EXPECT_EQ(scheduler_->usage(), (cache::SlotUsage{.leased = 64, .written = 49}));
+  EXPECT_EQ(scheduler_->pages().usage(), (cache::SlotUsage{.leased = 64, .written = 49}));
 }
 
 TEST_F(SchedulerInvariant, ChargesNeverExceedThePool) {
@@ -120,7 +122,7 @@ TEST_F(SchedulerInvariant, ChargesNeverExceedThePool) {
   add(3, 1, 1);
   step();
   EXPECT_EQ(scheduler_->running(), 2);
-  EXPECT_EQ(scheduler_->charged_pages(), 10);
+  EXPECT_EQ(scheduler_->pages().charged(), 10);
   // Although most of the pages are still free, they are promised.
   EXPECT_EQ(pool_->free_blocks(), 8u);
   EXPECT_EQ(scheduler_->waiting(), 1);
@@ -142,8 +144,8 @@ TEST_F(SchedulerInvariant, ReleaseOnlyWhenRetiringAndNotInFlight) {
   EXPECT_EQ(released_.size(), 1u);
   EXPECT_EQ(pool_->free_blocks(), 10u);
   EXPECT_TRUE(scheduler_->empty());
-  EXPECT_EQ(scheduler_->usage(), cache::SlotUsage{});
-  EXPECT_EQ(scheduler_->charged_pages(), 0);
+  EXPECT_EQ(scheduler_->pages().usage(), cache::SlotUsage{});
+  EXPECT_EQ(scheduler_->pages().charged(), 0);
 }
 
 TEST_F(SchedulerInvariant, FirstComeFirstServedWithinAClass) {
@@ -206,11 +208,11 @@ TEST_F(SchedulerInvariant, AdmissionAsksForWhatIsNeededNext) {
   for (uint64_t id = 1; id <= 12; ++id) add(id, 20, 1500);  // 95 pages each, if they go so far
   step();
   EXPECT_EQ(scheduler_->running(), 12);
-  EXPECT_EQ(scheduler_->charged_pages(), 12 * 6);  // 20 tokens and 64 to come
+  EXPECT_EQ(scheduler_->pages().charged(), 12 * 6);  // 20 tokens and 64 to come
   EXPECT_EQ(pool_->free_blocks(), 100u - 12 * 2);
   for (int i = 0; i < 65; ++i) step();
   EXPECT_EQ(scheduler_->running(), 12);
-  EXPECT_GT(scheduler_->charged_pages(), 12 * 6);
+  EXPECT_GT(scheduler_->pages().charged(), 12 * 6);
 }
 
 TEST_F(SchedulerInvariant, TheLastInOrderMakesRoom) {
@@ -258,7 +260,7 @@ TEST_F(SchedulerTest, PagesOfTheRetiringAreUsedFirst) {
   Sequence& second = add(2, 20, 170);
   add(3, 20, 4, RequestClass::kLow);
   while (scheduler_->preemptions() == 0) {
-    const bool next_would = scheduler_->charged_pages() == 12;
+    const bool next_would = scheduler_->pages().charged() == 12;
     if (next_would) scheduler_->retire(RequestId{1}, Outcome::kCancelled);
     step();
     if (next_would) break;

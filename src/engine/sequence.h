@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cache/block_pool.h"
+#include "cache/prefix_index.h"
 #include "engine/logit_edits.h"
 #include "engine/request.h"
 #include "text/token_constraint.h"
@@ -49,10 +50,13 @@ struct Sequence {
 
   bool running = false;                   // admitted
   std::vector<cache::BlockLease> tables;  // one per KV group, pages in logical order
-  int64_t charge = 0;                     // pages promised to it while it runs
-  int32_t room = 0;                       // tokens that the charge holds, while it runs
+  cache::PrefixNode* prefix = nullptr;    // the last unit of its tables that is shared (and pinned)
+  int32_t prefix_tokens = 0;              // tokens of those units
+  int64_t charge = 0;                     // pages beyond them promised to it while it runs
+  int32_t room = 0;                       // tokens that prefix and charge hold, while it runs
   int32_t filled = 0;                     // tokens whose K/V is in the cache
   int32_t computed = 0;                   // the most `filled` ever was; what is below is recomputed
+  std::optional<int32_t> cached;          // of the prompt, found in the cache when first admitted
   int32_t inflight = 0;                   // committed steps that have not come back
 
   std::vector<Token> sampled;                  // a stop token included

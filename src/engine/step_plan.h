@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "cache/prefix_index.h"
+
 namespace o3::engine {
 
 struct Sequence;
@@ -13,9 +15,10 @@ struct Sequence;
 struct SequenceRows {
   Sequence* sequence = nullptr;
   int32_t rows = 0;
-  int32_t room = 0;     // tokens it is charged for from this step on
-  bool admit = false;   // it waits; commit() makes it run
-  bool sample = false;  // the last row's logits give the next token
+  int32_t room = 0;            // tokens it is charged for from this step on
+  bool admit = false;          // it waits; commit() makes it run
+  cache::PrefixMatch match{};  // with admit: its first tokens, which are in the cache
+  bool sample = false;         // the last row's logits give the next token
 };
 
 // Valid until the scheduler next changes.

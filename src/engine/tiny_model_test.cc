@@ -51,6 +51,41 @@ TEST(TinyModel, TokensDoNotDependOnTheBatch) {
   }
 }
 
+// Conversations that go on: each prompt begins with one of three texts, and some with an answer.
+TEST(TinyModel, TokensDoNotDependOnThePrefixCache) {
+  for (const auto isa : device::cpu::available_isas()) {
+    SCOPED_TRACE(isa_name(isa));
+    auto backend = device::cpu::CpuBackend::create({.threads = 2, .isa = isa});
+    ASSERT_TRUE(backend.ok()) << backend.error().message;
+    for (const char* name : {"tiny_llama_mixed.gguf", "tiny_gemma3.gguf"}) {
+      SCOPED_TRACE(name);
+      const auto file = model::TestGguf::open(model::golden_path(name)).build();
+      auto loaded = model::load_model(file, **backend, {});
+      ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+      const std::shared_ptr<const model::Model> model(*std::move(loaded));
+      std::vector<Ask> all = asks(model->config().vocabulary);
+      for (size_t i = 0; i < all.size(); ++i) {
+        std::vector<Token> text(40 + 16 * (i % 3), static_cast<Token>(3 + i % 3));
+        const auto own = std::min<ptrdiff_t>(std::ssize(all[i].prompt), 30);
+        text.insert(text.end(), all[i].prompt.begin(), all[i].prompt.begin() + own);
+        all[i].prompt = std::move(text);
+      }
+      ManualClock clock;
+      const auto compute = kernels::Compute::kFast;
+      const auto without = test_instance(**backend, model, compute, clock, 4096, false);
+      const Answers alone = answer_alone(*without, all);
+      EXPECT_EQ(without->stats().cached_tokens, 0);
+      const auto with = test_instance(**backend, model, compute, clock);
+      for (const uint32_t seed : {1U, 2U}) {
+        EXPECT_EQ(answer_together(*with, clock, all, seed), alone) << "seed " << seed;
+      }
+      EXPECT_GT(with->stats().cached_tokens, 300);
+      const auto tight = test_instance(**backend, model, compute, clock, 30);
+      EXPECT_EQ(answer_together(*tight, clock, all, 3), alone) << "in a small pool";
+    }
+  }
+}
+
 // Five answers of up to 120 tokens in a pool for 208: what was preempted is computed again in
 // chunks, and goes on with the same bits.
 TEST(TinyModel, TokensDoNotDependOnPreemption) {

@@ -19,7 +19,8 @@ using Answers = std::map<uint64_t, std::vector<Token>>;
 inline std::unique_ptr<ModelInstance> test_instance(device::Backend& backend,
                                                     std::shared_ptr<const model::Model> model,
                                                     kernels::Compute compute, const Clock& clock,
-                                                    int64_t pages = 4096) {
+                                                    int64_t pages = 4096,
+                                                    bool share_prefixes = true) {
   EngineOptions options;
   options.page_tokens = 16;
   const auto layout = cache::make_page_layout(model->cache_specs(), options.page_tokens);
@@ -27,6 +28,7 @@ inline std::unique_ptr<ModelInstance> test_instance(device::Backend& backend,
   options.kv_bytes = pages * layout->page_bytes;
   options.max_running = 8;
   options.max_step_rows = 48;
+  options.share_prefixes = share_prefixes;
   options.compute = compute;
   auto made = ModelInstance::create(options, backend, std::move(model), clock);
   O3_CHECK(made.ok(), "the instance can be made");

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct Ask {
   ConstraintFactory constraint = {};
   std::optional<int32_t> logprobs = std::nullopt;
   std::optional<int32_t> prompt_logprobs = std::nullopt;
+  std::string tenant = {};
+  bool reuse_prefix = true;
 };
 
 inline std::shared_ptr<const Request> make_request(Ask ask) {
@@ -31,13 +34,15 @@ inline std::shared_ptr<const Request> make_request(Ask ask) {
   request.id = RequestId{ask.id};
   request.request_class = ask.request_class;
   request.deadline = ask.deadline;
+  request.domain.tenant = std::move(ask.tenant);
   request.work = Generate{.prompt = std::move(ask.prompt),
                           .sampling = ask.sampling,
                           .max_new_tokens = ask.max_new_tokens,
                           .stop_tokens = std::move(ask.stop_tokens),
                           .constraint = std::move(ask.constraint),
                           .logprobs = ask.logprobs,
-                          .prompt_logprobs = ask.prompt_logprobs};
+                          .prompt_logprobs = ask.prompt_logprobs,
+                          .reuse_prefix = ask.reuse_prefix};
   return std::make_shared<const Request>(std::move(request));
 }
 
