@@ -382,6 +382,43 @@ TEST_F(ChatTest, WithoutASeedEveryRequestHasItsOwn) {
   EXPECT_NE(seed(0), seed(1));
 }
 
+TEST_F(ChatTest, TheUsageTellsWhatTheCacheKnew) {
+  start();
+  engine_.play([](const engine::Generate&) {
+    return Script{.steps = {{'a'}, {'b'}}, .cached_tokens = 12};
+  });
+  EXPECT_EQ(whole(R"(,"n":3)")["usage"]["prompt_tokens_details"]["cached_tokens"], 12);
+  // A stop string ends the answer before the engine's end is known.
+  EXPECT_EQ(whole(R"(,"stop":"b")")["usage"]["prompt_tokens_details"]["cached_tokens"], 12);
+}
+
+TEST_F(ChatTest, TheCacheDomainIsTheTenantAndTheSalt) {
+  start();
+  answer_with("a");
+  whole();
+  EXPECT_EQ(engine_.requests().back()->domain.salt, "");
+  EXPECT_TRUE(std::get<engine::Generate>(engine_.requests().back()->work).reuse_prefix);
+  const std::string tenant = engine_.requests().back()->domain.tenant;
+  EXPECT_NE(tenant, "");
+  whole(R"(,"cache_salt":"pepper","cache_prompt":false)");
+  EXPECT_EQ(engine_.requests().back()->domain.salt, "pepper");
+  EXPECT_EQ(engine_.requests().back()->domain.tenant, tenant);
+  EXPECT_FALSE(std::get<engine::Generate>(engine_.requests().back()->work).reuse_prefix);
+  for (const char* wrong : {R"(,"cache_salt":"")", R"(,"cache_salt":7)", R"(,"cache_prompt":1)"}) {
+    EXPECT_EQ(ask(post(chat(wrong))).status, 400) << wrong;
+  }
+  const std::string long_salt = R"(,"cache_salt":")" + std::string(257, 'x') + "\"";
+  EXPECT_EQ(ask(post(chat(long_salt))).status, 400);
+}
+
+TEST_F(ChatTest, TenantsShareTheCacheOnlyByPolicy) {
+  options_.tenants_share_cache = true;
+  start();
+  answer_with("a");
+  whole();
+  EXPECT_EQ(engine_.requests().back()->domain.tenant, "");
+}
+
 TEST_F(ChatTest, LargeAnswersArriveWhole) {
   start();
   const std::string text(300'000, 'y');

@@ -71,6 +71,7 @@ ServerOptions ServerOptions::from(const config::Snapshot& settings) {
       .allowed_hosts = settings.list(rows::kAllowedHosts),
       .no_auth = settings.flag(rows::kNoAuth),
       .strict_params = settings.flag(rows::kStrictParams),
+      .tenants_share_cache = settings.text(rows::kPrefixCache) == "all",
       .system_fingerprint = settings.text(rows::kSystemFingerprint),
       .ping_interval = settings.millis(rows::kPingInterval),
   };
@@ -97,6 +98,7 @@ struct Server::State {
                  .routers = {},
                  .body_limit = options.http.limits.body_bytes,
                  .strict_params = options.strict_params,
+                 .tenants_share_cache = options.tenants_share_cache,
                  .system_fingerprint = options.system_fingerprint,
                  .ping_interval = options.ping_interval},
         hosts(http->loopback(), options.allowed_hosts),

@@ -30,6 +30,7 @@ struct ServerOptions {
   std::vector<std::string> allowed_hosts;  // beside loopback's names, while bound to loopback
   bool no_auth = false;                    // refused unless bound to loopback
   bool strict_params = false;
+  bool tenants_share_cache = false;  // equal beginnings of prompts, in the KV cache
   std::string system_fingerprint;
   std::chrono::milliseconds ping_interval{15'000};
 

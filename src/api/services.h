@@ -27,6 +27,7 @@ struct Services {
 
   size_t body_limit = 4 << 20;  // of a request with a body
   bool strict_params = false;
+  bool tenants_share_cache = false;
   std::string system_fingerprint;  // empty: answers do not name one
   std::chrono::milliseconds ping_interval{15'000};
 

@@ -100,6 +100,7 @@ Result<std::unique_ptr<engine::Engine>> make_engine(const config::Snapshot& sett
                                                     device::Backend& backend, const Clock& clock,
                                                     engine::EngineMetrics& metrics) {
   engine::EngineOptions options;
+  options.share_prefixes = settings.text(rows::kPrefixCache) != "off";
   options.max_running = static_cast<int32_t>(settings.integer(rows::kMaxRunning));
   options.max_waiting = static_cast<int32_t>(settings.integer(rows::kMaxWaiting));
   options.kv_bytes = settings.integer(rows::kMemory);
@@ -158,6 +159,12 @@ Result<govern::KeyStore::Opened> open_keys(const config::Snapshot& settings, con
   return govern::KeyStore::open(directory, clock);
 }
 
+Result<void> check_prefix_cache(std::string_view who) {
+  if (who == "tenant" || who == "all" || who == "off") return {};
+  return invalid("prefix_cache is tenant, all or off, not '" + std::string(who) + "'",
+                 "prefix_cache");
+}
+
 bool listens_everywhere(const std::string& host) {
   return host == "0.0.0.0" || host == "::";
 }
@@ -193,6 +200,7 @@ Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) 
         "log_level is debug, info, warn or error, not '" + settings.text(rows::kLogLevel) + "'",
         "log_level");
   }
+  O3_TRY(check_prefix_cache(settings.text(rows::kPrefixCache)));
   const SystemClock clock;
   O3_ASSIGN(const NamedPath named, model_to_serve(settings));
   O3_ASSIGN(const std::vector<std::string> aliases, aliases_of(settings, named.name));

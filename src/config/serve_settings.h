@@ -66,6 +66,12 @@ inline constexpr Setting kMaxWaiting{"max_waiting",
                                      "1024",
                                      {1, kMillion},
                                      "requests that may wait; more are refused with 503"};
+inline constexpr Setting kPrefixCache{
+    "prefix_cache",
+    Kind::kText,
+    "tenant",
+    {1, 16},
+    "who shares the KV cache of equal beginnings: tenant (requests of one tenant), all, off"};
 inline constexpr Setting kStrictParams{
     "strict_params", Kind::kFlag, "false", {}, "refuses unknown fields of a request"};
 inline constexpr Setting kTrustAssistant{
@@ -157,6 +163,7 @@ inline constexpr Setting kRows[] = {
     kDeterministic,
     kMaxRunning,
     kMaxWaiting,
+    kPrefixCache,
     kStrictParams,
     kTrustAssistant,
     kSystemFingerprint,

@@ -67,7 +67,8 @@ Delta delta_of(Sequence& sequence) {
           .tokens = std::exchange(sequence.undelivered, {}),
           .finish = std::nullopt,
           .logprobs = std::exchange(sequence.logprobs, {}),
-          .prompt_logprobs = std::exchange(sequence.prompt_logprobs, {})};
+          .prompt_logprobs = std::exchange(sequence.prompt_logprobs, {}),
+          .cached_tokens = sequence.cached.value_or(0)};
 }
 
 }  // namespace
@@ -285,8 +286,7 @@ void ModelInstance::hand_over(Outbox& outbox, std::vector<RequestId>& finished) 
                   .error = std::move(sequence->error),
                   .prompt_tokens = std::min(sequence->computed, sequence->prompt_tokens()),
                   .completion_tokens = static_cast<int32_t>(sequence->sampled.size()),
-                  .stop_token = stop_token_of(*sequence),
-                  .cached_tokens = sequence->cached.value_or(0)};
+                  .stop_token = stop_token_of(*sequence)};
     Delta delta = delta_of(*sequence);
     delta.finish = std::move(finish);
     outbox.add(sequence->sink, std::move(delta));

@@ -32,13 +32,14 @@ class PrefixInvariant : public testing::Test {
     instance_->step([] {}, outbox_, finished_);
     outbox_.deliver();
   }
-  Finish answer(Ask ask) {
+  // The record of a request that ran alone.
+  RecordingSink::Record answer(Ask ask) {
     const uint64_t id = ask.id;
     const std::vector<Token> expected = model_->continuation(ask.prompt, ask.max_new_tokens);
     submit(std::move(ask));
     while (!instance_->idle()) step();
     EXPECT_EQ(sink_->record(id).tokens, expected);
-    return sink_->record(id).finishes.at(0);
+    return sink_->record(id);
   }
   static std::vector<Token> prompt(size_t tokens, Token first = 0) {
     std::vector<Token> made(tokens);
@@ -59,9 +60,9 @@ class PrefixInvariant : public testing::Test {
 TEST_F(PrefixInvariant, KnownTokensAreNotComputedAgain) {
   make(200);
   EXPECT_EQ(answer({.id = 1, .prompt = prompt(200)}).cached_tokens, 0);
-  const Finish again = answer({.id = 2, .prompt = prompt(200)});
+  const auto again = answer({.id = 2, .prompt = prompt(200)});
   EXPECT_EQ(again.cached_tokens, 3 * kUnit);
-  EXPECT_EQ(again.prompt_tokens, 200);
+  EXPECT_EQ(again.finishes.at(0).prompt_tokens, 200);
   EXPECT_EQ(instance_->stats().prompt_tokens, 200 + 8);
   EXPECT_EQ(instance_->stats().cached_tokens, 3 * kUnit);
   auto other = prompt(200);

@@ -78,7 +78,6 @@ struct Finish {
   int32_t prompt_tokens = 0;          // in the cache; fewer than the prompt's when cut short
   int32_t completion_tokens = 0;      // sampled tokens, a stop token included
   std::optional<Token> stop_token{};  // with kStop: the stop token that ended it
-  int32_t cached_tokens = 0;          // of the prompt's, those that were there before it came
 };
 
 struct RankedToken {
@@ -100,6 +99,7 @@ struct Delta {
   std::optional<Finish> finish;           // set exactly once, in the last delta of the request
   std::vector<TokenLogprobs> logprobs{};  // of each of `tokens`, if asked for
   std::vector<TokenLogprobs> prompt_logprobs{};  // of the prompt's next tokens, in order
+  int32_t cached_tokens = 0;  // of the prompt: were in the KV cache when the request was admitted
 };
 
 // Receives the deltas of all requests submitted with it, one call per engine step. Called on the

@@ -22,6 +22,7 @@ namespace o3::api::openai {
 struct Usage {
   int32_t prompt_tokens = 0;
   int32_t completion_tokens = 0;
+  int32_t cached_tokens = 0;  // of the prompts, found in the KV cache
 };
 
 enum class FinishReason : uint8_t { kStop, kLength };

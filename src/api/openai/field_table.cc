@@ -91,6 +91,8 @@ constexpr std::array kRows{
     honoured("include_stop_str_in_output", kBoth, kFlag),
     honoured("ignore_eos", kBoth, kFlag),
     honoured("skip_special_tokens", kBoth, kFlag),
+    honoured("cache_prompt", kBoth, kFlag),
+    honoured("cache_salt", kBoth, R"({"type":"string","minLength":1,"maxLength":256})"),
     honoured("response_format", kBoth,
              R"({"type":"object","required":["type"],"properties":{"type":)"
              R"({"type":"string","enum":["text","json_object"]}}})"),
@@ -105,7 +107,6 @@ constexpr std::array kRows{
     ignored("safety_identifier", kString),
     ignored("prompt_cache_key", kString),
     ignored("request_id", kString),
-    ignored("cache_prompt", kFlag),
     ignored("spaces_between_special_tokens", kFlag),
 
     refused("store", Harmless::kFalse),

@@ -77,6 +77,7 @@ engine::Generate work_of(const GenerateCall& call, std::vector<std::vector<Token
   work.logprobs = options.logprobs;
   if (options.best_of > options.n) work.logprobs = options.logprobs.value_or(0);
   work.prompt_logprobs = options.prompt_logprobs;
+  work.reuse_prefix = options.cache_prompt;
   return work;
 }
 
@@ -96,8 +97,9 @@ std::vector<std::shared_ptr<const engine::Request>> engine_requests(Services& se
       auto request = std::make_shared<engine::Request>();
       request->id = RequestId{services.next_request.fetch_add(1)};
       request->instance = call.model->instance;
-      request->domain.tenant = permit.principal.tenant;
+      if (!services.tenants_share_cache) request->domain.tenant = permit.principal.tenant;
       request->domain.model_revision = call.model->revision;
+      request->domain.salt = call.options.cache_salt;
       request->request_class = permit.principal.request_class;
       request->work = work;
       requests.push_back(std::move(request));
@@ -175,6 +177,7 @@ void generate(Services& services, const std::shared_ptr<http::Exchange>& exchang
                           .requests = std::move(requests),
                           .echoes = {},
                           .named_stops = options.stop_token_ids,
+                          .candidates = candidates(call),
                           .prompt_only = options.max_tokens == 0,
                           .answer = answer_of(services, exchange, call),
                           .output = {.stops = options.stop,

@@ -71,6 +71,7 @@ bool Generation::submit_all() {
 void Generation::on_delta(engine::Delta delta) {
   Choice& choice = choice_of(delta.id);
   if (!ended_ && !choice.ended) {
+    choice.cached_tokens = delta.cached_tokens;
     std::ranges::move(delta.prompt_logprobs, std::back_inserter(choice.prompt.scores));
     if (!delta.tokens.empty()) take_tokens(choice, delta);
   }
@@ -161,7 +162,11 @@ void Generation::end_choice(Choice& choice, Outcome outcome, const engine::Finis
 }
 
 Usage Generation::usage() const {
-  Usage sum{.prompt_tokens = parts_.prompt_tokens, .completion_tokens = 0};
+  Usage sum{.prompt_tokens = parts_.prompt_tokens};
+  // A prompt counts once, as its first choice met it.
+  for (size_t i = 0; i < choices_.size(); i += parts_.candidates) {
+    sum.cached_tokens += choices_[i].cached_tokens;
+  }
   if (parts_.prompt_only) return sum;
   for (const Choice& choice : choices_) sum.completion_tokens += choice.completion_tokens;
   return sum;

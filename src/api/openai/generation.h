@@ -25,6 +25,7 @@ class Generation final : public DeltaReceiver, public std::enable_shared_from_th
     std::vector<std::string> echoes;  // of each choice: what its text begins with
     std::vector<Token> named_stops;   // stop tokens that the client named: stop_reason tells them
     int32_t prompt_tokens = 0;        // of all prompts
+    size_t candidates = 1;            // choices of each prompt, in order
     bool prompt_only = false;         // no text is asked for
     std::unique_ptr<Answer> answer;
     OutputChain::Options output;
@@ -44,6 +45,7 @@ class Generation final : public DeltaReceiver, public std::enable_shared_from_th
     ScoredPrompt prompt{};
     Nanoseconds last_token{};
     int32_t completion_tokens = 0;  // so far
+    int32_t cached_tokens = 0;      // of its prompt
     bool begun = false;             // a token of it has come
     bool ended = false;             // its end is part of the answer
     Outcome outcome = Outcome::kStop;

@@ -14,6 +14,7 @@ constexpr size_t kMaxStops = 4;
 constexpr size_t kMaxBadWords = 64;
 constexpr size_t kMaxStopTokens = 128;
 constexpr size_t kMaxBiases = 1024;
+constexpr size_t kMaxSaltBytes = 256;
 constexpr size_t kNamedUnknown = 8;
 constexpr int64_t kMaxChoices = 64;
 constexpr int64_t kMaxLogprobs = 20;
@@ -42,6 +43,7 @@ struct FlagField {
   bool GenerationOptions::*member;
 };
 constexpr std::array kFlags{
+    FlagField{"cache_prompt", &GenerationOptions::cache_prompt},
     FlagField{"ignore_eos", &GenerationOptions::ignore_eos},
     FlagField{"include_stop_str_in_output", &GenerationOptions::include_stop},
     FlagField{"skip_special_tokens", &GenerationOptions::skip_special_tokens},
@@ -72,6 +74,7 @@ class OptionsParser {
     O3_TRY(stop_tokens());
     O3_TRY(bad_words());
     O3_TRY(format());
+    O3_TRY(cache());
     return streaming();
   }
 
@@ -93,6 +96,7 @@ class OptionsParser {
   Result<void> stop_tokens();
   Result<void> bad_words();
   Result<void> format();
+  Result<void> cache();
   Result<void> streaming();
   Result<void> stream_option(const std::string& name, const Json& value);
 
@@ -298,6 +302,15 @@ Result<void> OptionsParser::format() {
   }
   if (name == "json_object") out_.format = AnswerFormat::kJsonObject;
   return {};
+}
+
+Result<void> OptionsParser::cache() {
+  const Json* value = member("cache_salt");
+  if (value == nullptr) return {};
+  O3_ASSIGN(out_.cache_salt, read_text(*value, "cache_salt"));
+  if (!out_.cache_salt.empty() && out_.cache_salt.size() <= kMaxSaltBytes) return {};
+  return invalid("cache_salt must have 1 to " + std::to_string(kMaxSaltBytes) + " bytes.",
+                 "cache_salt");
 }
 
 Result<void> OptionsParser::stream_option(const std::string& name, const Json& value) {

@@ -31,6 +31,8 @@ struct GenerationOptions {
   bool include_stop = false;           // the stop string is part of the answer
   bool ignore_eos = false;             // goes on behind the end of the text
   bool skip_special_tokens = true;     // the texts of control tokens are left out
+  bool cache_prompt = true;            // what the KV cache knows of the prompt is not computed
+  std::string cache_salt;              // shares KV pages with requests of the same salt only
   int32_t n = 1;                       // 1 to 64
   int32_t best_of = 1;                 // >= n; of completions
   std::optional<int32_t> logprobs;     // so many alternatives of each token: 0 to 20

@@ -63,7 +63,8 @@ std::string render_usage(const Usage& usage) {
   return "{\"prompt_tokens\":" + std::to_string(usage.prompt_tokens) +
          ",\"completion_tokens\":" + std::to_string(usage.completion_tokens) +
          ",\"total_tokens\":" + std::to_string(total) +
-         ",\"prompt_tokens_details\":{\"cached_tokens\":0}}";
+         ",\"prompt_tokens_details\":{\"cached_tokens\":" + std::to_string(usage.cached_tokens) +
+         "}}";
 }
 
 std::string_view reason_name(FinishReason reason) noexcept {

@@ -25,6 +25,7 @@ struct Script {
   std::optional<Error> error{};  // of the finish
   std::optional<Token> stop_token{};
   std::optional<Error> refusal{};  // of submit()
+  int32_t cached_tokens = 0;
 };
 
 class FakeEngine final : public engine::EngineClient {
@@ -139,6 +140,7 @@ class FakeEngine final : public engine::EngineClient {
 
   static engine::Delta step(Run& run) {
     engine::Delta delta{.id = run.request->id, .tokens = {}, .finish = {}};
+    delta.cached_tokens = run.script.cached_tokens;
     const auto& work = std::get<engine::Generate>(run.request->work);
     if (run.next == 0 && run.tokens == 0 && work.prompt_logprobs) {
       for (size_t i = 1; i < work.prompt.size(); ++i) {

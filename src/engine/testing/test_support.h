@@ -55,6 +55,7 @@ class RecordingSink final : public DeltaSink {
     std::vector<TokenLogprobs> prompt_logprobs;
     std::vector<Finish> finishes;  // one, if the engine keeps its promise
     bool after_finish = false;     // something came after the Finish
+    int32_t cached_tokens = 0;
   };
 
   void deliver(std::vector<Delta> deltas) noexcept override {
@@ -63,6 +64,7 @@ class RecordingSink final : public DeltaSink {
     for (Delta& delta : deltas) {
       Record& record = records_[delta.id.value];
       record.after_finish |= !record.finishes.empty();
+      record.cached_tokens = delta.cached_tokens;
       record.tokens.insert(record.tokens.end(), delta.tokens.begin(), delta.tokens.end());
       for (auto& one : delta.logprobs) record.logprobs.push_back(std::move(one));
       for (auto& one : delta.prompt_logprobs) record.prompt_logprobs.push_back(std::move(one));
