@@ -148,14 +148,14 @@ Result<void> run(const RunOptions& options) {
 
   prometheus::Registry registry;
   engine::EngineMetrics metrics(registry);
-  engine::EngineOptions engine_options;
-  engine_options.compute = load.compute;
-  engine_options.max_running = 1;
+  engine::InstanceOptions instance;
+  instance.compute = load.compute;
+  instance.max_running = 1;
   const auto wanted = static_cast<int64_t>(prompt.size()) + options.max_tokens;
-  engine_options.kv_bytes = kv_bytes_for(*loaded.model, engine_options.page_tokens,
-                                         std::min<int64_t>(wanted, loaded.model->config().context));
-  O3_ASSIGN(const auto engine,
-            engine::Engine::create(engine_options, *backend, loaded.model, clock, metrics));
+  instance.kv_bytes = kv_bytes_for(*loaded.model, instance.page_tokens,
+                                   std::min<int64_t>(wanted, loaded.model->config().context));
+  O3_ASSIGN(const auto engine, engine::Engine::create({}, clock, metrics));
+  O3_TRY(engine->load(instance, *backend, loaded.model));
 
   engine::Generate generate;
   generate.prompt = prompt;

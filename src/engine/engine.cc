@@ -2,7 +2,11 @@
 #include "engine/engine.h"
 
 #include <algorithm>
-#include <string>
+#include <functional>
+#include <future>
+#include <map>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -12,41 +16,63 @@
 namespace o3::engine {
 
 struct Engine::State {
-  State(device::Backend& its_backend, EngineMetrics& its_metrics, int32_t max_waiting)
-      : backend(its_backend), metrics(its_metrics), inbox(max_waiting) {}
+  State(const Clock& its_clock, EngineMetrics& its_metrics, int32_t max_waiting)
+      : clock(its_clock), metrics(its_metrics), inbox(max_waiting) {}
 
-  ModelInstance* find(InstanceId id) {
-    return id.value < instances.size() ? instances[id.value].get() : nullptr;
+  // What other threads need to know of an instance.
+  struct Listed {
+    RequestLimits limits;
+    device::Backend* backend = nullptr;
+  };
+
+  std::optional<Listed> find(InstanceId id) const {
+    const std::lock_guard lock(mutex);
+    const auto found = listed.find(id);
+    return found == listed.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  // Runs on the engine thread, between two steps; returns when it has run.
+  void run_between_steps(const std::function<void()>& task) {
+    std::promise<void> done;
+    inbox.post([&] {
+      task();
+      done.set_value();
+    });
+    done.get_future().wait();
   }
 
   void loop();
   void take(bool sleep);
   void publish();
 
-  device::Backend& backend;
+  const Clock& clock;
   EngineMetrics& metrics;
   Inbox inbox;
-  // By InstanceId. Fixed once the thread runs; what is inside belongs to the engine thread.
-  std::vector<std::unique_ptr<ModelInstance>> instances;
+
+  mutable std::mutex mutex;  // of the two below
+  std::map<InstanceId, Listed> listed;
+  uint32_t next_id = 0;
 
   // ---- engine thread ----
+  std::map<InstanceId, std::unique_ptr<ModelInstance>> instances;
   Commands commands;
   Outbox outbox;
   std::vector<RequestId> finished;
   InstanceStats counted;  // what the counters of metrics already hold
+  InstanceStats gone;     // of instances that were unloaded
 
   std::thread thread;
 };
 
 void Engine::State::take(bool sleep) {
   int32_t waiting = 0;
-  for (const auto& instance : instances) waiting += instance->scheduler().waiting();
+  for (const auto& [id, instance] : instances) waiting += instance->scheduler().waiting();
   inbox.take(commands, sleep, waiting);
   for (Submission& submission : commands.submissions) {
-    ModelInstance* instance = find(submission.request->instance);
-    instance->submit(std::move(submission));
+    const InstanceId id = submission.request->instance;
+    instances.at(id)->submit(std::move(submission));
   }
-  for (const auto& instance : instances) {
+  for (const auto& [instance_id, instance] : instances) {
     for (const RequestId id : commands.cancels) instance->cancel(id);
     if (commands.cancel_all) instance->cancel_all();
   }
@@ -54,20 +80,8 @@ void Engine::State::take(bool sleep) {
 }
 
 void Engine::State::publish() {
-  InstanceStats sum;
-  for (const auto& instance : instances) {
-    const InstanceStats one = instance->stats();
-    sum.running += one.running;
-    sum.waiting += one.waiting;
-    sum.blocks_used += one.blocks_used;
-    sum.blocks_cached += one.blocks_cached;
-    sum.blocks_total += one.blocks_total;
-    sum.kv_time += one.kv_time;
-    sum.prompt_tokens += one.prompt_tokens;
-    sum.cached_tokens += one.cached_tokens;
-    sum.output_tokens += one.output_tokens;
-    sum.preemptions += one.preemptions;
-  }
+  InstanceStats sum = gone;
+  for (const auto& [id, instance] : instances) sum += instance->stats();
   metrics.requests_running.Set(sum.running);
   metrics.requests_waiting.Set(sum.waiting);
   metrics.kv_blocks_used.Set(static_cast<double>(sum.blocks_used));
@@ -84,11 +98,12 @@ void Engine::State::publish() {
 }
 
 void Engine::State::loop() {
-  const auto idle = [](const auto& instance) { return instance->idle(); };
+  const auto idle = [](const auto& entry) { return entry.second->idle(); };
   for (;;) {
-    take(std::all_of(instances.begin(), instances.end(), idle));
+    take(commands.tasks.empty() && std::all_of(instances.begin(), instances.end(), idle));
+    for (const auto& task : std::exchange(commands.tasks, {})) task();
     if (commands.stop) return;
-    for (const auto& instance : instances) {
+    for (const auto& [id, instance] : instances) {
       instance->step([this] { take(false); }, outbox, finished);
       // Closed before anybody is told, so that who sees the failure also sees ready() false.
       if (instance->failure()) inbox.close(instance->failure()->message);
@@ -102,18 +117,13 @@ void Engine::State::loop() {
 
 Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-Result<std::unique_ptr<Engine>> Engine::create(const EngineOptions& options,
-                                               device::Backend& backend,
-                                               std::shared_ptr<const model::Model> model,
-                                               const Clock& clock, EngineMetrics& metrics) {
-  O3_ASSIGN(std::unique_ptr<ModelInstance> instance,
-            ModelInstance::create(options, backend, std::move(model), clock));
-  auto state = std::make_unique<State>(backend, metrics, options.max_waiting);
-  state->instances.push_back(std::move(instance));
+Result<std::unique_ptr<Engine>> Engine::create(const EngineOptions& options, const Clock& clock,
+                                               EngineMetrics& metrics) {
+  if (options.max_waiting < 1) return invalid("max_waiting must be 1 or more", "max_waiting");
+  auto state = std::make_unique<State>(clock, metrics, options.max_waiting);
   state->publish();
   state->thread = std::thread([loop_state = state.get()] { loop_state->loop(); });
-  std::unique_ptr<Engine> engine(new Engine(std::move(state)));
-  return engine;
+  return std::unique_ptr<Engine>(new Engine(std::move(state)));
 }
 
 Engine::~Engine() {
@@ -123,15 +133,49 @@ Engine::~Engine() {
   state_->thread.join();
 }
 
+Result<InstanceId> Engine::load(const InstanceOptions& options, device::Backend& backend,
+                                std::shared_ptr<const model::Model> model) {
+  O3_ASSIGN(std::unique_ptr<ModelInstance> made,
+            ModelInstance::create(options, backend, std::move(model), state_->clock));
+  InstanceId id;
+  {
+    const std::lock_guard lock(state_->mutex);
+    id.value = state_->next_id++;
+    state_->listed[id] = {.limits = made->limits(), .backend = &backend};
+  }
+  state_->run_between_steps([&] {
+    state_->instances.emplace(id, std::move(made));
+    state_->publish();
+  });
+  state_->inbox.open_instance(id);
+  return id;
+}
+
+Result<void> Engine::unload(InstanceId id, Nanoseconds timeout) {
+  if (!state_->inbox.close_instance(id)) return no_instance(id);
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->listed.erase(id);
+  }
+  if (!state_->inbox.wait_until_settled(id, timeout)) {
+    state_->inbox.cancel_instance(id);
+    state_->inbox.wait_until_settled(id, Nanoseconds::max());
+  }
+  std::unique_ptr<ModelInstance> instance;  // its memory is freed on this thread
+  state_->run_between_steps([&] {
+    const auto node = state_->instances.extract(id);
+    instance = std::move(node.mapped());
+    state_->gone += instance->stats().lasting();
+    state_->publish();
+  });
+  return {};
+}
+
 Result<void> Engine::submit(std::shared_ptr<const Request> request,
                             std::shared_ptr<DeltaSink> sink) {
-  const ModelInstance* instance = state_->find(request->instance);
-  if (instance == nullptr) {
-    return Error{Code::kNotFound,
-                 "there is no model instance " + std::to_string(request->instance.value),
-                 {}};
-  }
-  O3_TRY(check_request(*request, instance->limits()));
+  const auto instance = state_->find(request->instance);
+  if (!instance) return no_instance(request->instance);
+  O3_TRY(check_request(*request, instance->limits));
   return state_->inbox.submit({.request = std::move(request), .sink = std::move(sink)});
 }
 
@@ -140,13 +184,16 @@ void Engine::cancel(RequestId id) noexcept {
 }
 
 InstanceInfo Engine::instance(InstanceId id) const {
-  const ModelInstance* instance = state_->find(id);
-  if (instance == nullptr) return {};
-  return {.context = instance->limits().context, .vocabulary = instance->limits().vocabulary};
+  const auto instance = state_->find(id);
+  if (!instance) return {};
+  return {.context = instance->limits.context, .vocabulary = instance->limits.vocabulary};
 }
 
 bool Engine::ready() const noexcept {
-  return state_->inbox.open() && state_->backend.healthy();
+  if (!state_->inbox.open()) return false;
+  const std::lock_guard lock(state_->mutex);
+  return std::ranges::all_of(state_->listed,
+                             [](const auto& entry) { return entry.second.backend->healthy(); });
 }
 
 void Engine::drain(Nanoseconds timeout) {

@@ -25,10 +25,11 @@ using std::chrono::seconds;
 
 class EngineInvariant : public testing::Test {
  protected:
-  void make(EngineOptions options = {}, int32_t pages = 400) {
+  void make(InstanceOptions options = {}, int32_t pages = 400, int32_t max_waiting = 1024) {
     options.page_tokens = 16;
     options.kv_bytes = pages * 2 * 16 * 16 * 4;
-    engine_ = *Engine::create(options, backend_, model_, clock_, metrics_);
+    engine_ = *Engine::create({.max_waiting = max_waiting}, clock_, metrics_);
+    ASSERT_TRUE(engine_->load(options, backend_, model_).ok());
   }
   Result<void> submit(Ask ask) { return engine_->submit(make_request(std::move(ask)), sink_); }
   Code refusal(Ask ask) {
@@ -135,7 +136,7 @@ class Load {
 };
 
 TEST_F(EngineInvariant, EveryAcceptedRequestEndsInExactlyOneFinish) {
-  make({.max_running = 8, .max_waiting = 50, .max_step_rows = 64});
+  make({.max_running = 8, .max_step_rows = 64}, 400, 50);
   Load load(*engine_, clock_);
   load.wait_for_an_accepted();
   std::this_thread::sleep_for(milliseconds(8));
@@ -154,7 +155,7 @@ TEST_F(EngineInvariant, AFailureUnderLoadAlsoFinishesEverything) {
     if (++steps > 20) return Error{Code::kInternal, "the device is gone", {}};
     return {};
   };
-  make({.max_running = 8, .max_waiting = 50, .max_step_rows = 64});
+  make({.max_running = 8, .max_step_rows = 64}, 400, 50);
   Load load(*engine_, clock_);
   load.join();
   engine_->drain(seconds(60));
@@ -164,7 +165,7 @@ TEST_F(EngineInvariant, AFailureUnderLoadAlsoFinishesEverything) {
 
 TEST_F(EngineInvariant, TheQueueIsBounded) {
   hold_steps();
-  make({.max_running = 1, .max_waiting = 3, .max_step_rows = 64});
+  make({.max_running = 1, .max_step_rows = 64}, 400, 3);
   ASSERT_TRUE(submit({.id = 1}).ok());
   entered_.acquire();  // 1 runs, and waits no more
   EXPECT_TRUE(submit({.id = 2}).ok());
@@ -181,6 +182,7 @@ TEST_F(EngineInvariant, TheQueueIsBounded) {
 
 TEST(InboxInvariant, ManyCancelsOfOneRequestAreOne) {
   Inbox inbox(10);
+  inbox.open_instance(InstanceId{});
   ASSERT_TRUE(inbox.submit({make_request({.id = 1}), nullptr}).ok());
   for (int i = 0; i < 1000; ++i) {
     inbox.cancel(RequestId{1});

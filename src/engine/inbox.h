@@ -4,8 +4,10 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -22,19 +24,25 @@ struct Submission {
 };
 
 // In the order to be obeyed: submissions, then cancels (which name only submitted requests).
+// Tasks are for the time between two steps, when no instance is in use.
 struct Commands {
+  std::vector<std::function<void()>> tasks;  // take() adds to them
   std::vector<Submission> submissions;
   std::vector<RequestId> cancels;
   bool cancel_all = false;
   bool stop = false;  // nothing is alive and nothing will come: the thread may end
 };
 
+// What submit() says of an instance that is not there, or no longer.
+Error no_instance(InstanceId id);
+
 class Inbox {
  public:
   explicit Inbox(int32_t max_waiting) : max_waiting_(max_waiting) {}
 
   // ---- any thread ----
-  // From ok on the request is alive, until settle() names it. kConflict, kExhausted, kUnavailable.
+  // From ok on the request is alive, until settle() names it. kNotFound: its instance is not open;
+  // kConflict, kExhausted, kUnavailable.
   Result<void> submit(Submission submission);
   void cancel(RequestId id) noexcept;  // ignored unless alive
   bool open() const noexcept;          // submit() may succeed
@@ -45,6 +53,13 @@ class Inbox {
   bool wait_until_settled(Nanoseconds timeout);
   void wait_until_settled();
 
+  void post(std::function<void()> task);  // to the engine thread
+  void open_instance(InstanceId id);      // submit() takes its requests from now on
+  bool close_instance(InstanceId id);     // and no longer; false when it was not open
+  void cancel_instance(InstanceId id);    // all its requests that are alive
+  // As above, for one instance's requests.
+  bool wait_until_settled(InstanceId id, Nanoseconds timeout);
+
   // ---- engine thread ----
   // Takes what has come; with `sleep` waits until something has. `waiting` requests are queued in
   // the schedulers now, beside what this call takes: both count against max_waiting.
@@ -53,7 +68,12 @@ class Inbox {
   void settle(std::span<const RequestId> finished);
 
  private:
+  struct Alive {
+    InstanceId instance;
+    bool cancelled = false;  // the cancel was passed on
+  };
   bool pending() const noexcept;
+  bool none_alive(InstanceId id) const;
 
   const int32_t max_waiting_;
   mutable std::mutex mutex_;
@@ -61,7 +81,9 @@ class Inbox {
   std::condition_variable settled_;  // for wait_until_settled
   std::vector<Submission> submissions_;
   std::vector<RequestId> cancels_;
-  std::unordered_map<RequestId, bool> alive_;  // -> its cancel was passed on
+  std::vector<std::function<void()>> tasks_;
+  std::unordered_map<RequestId, Alive> alive_;
+  std::set<InstanceId> open_;
   int32_t scheduled_waiting_ = 0;
   std::string closed_;  // why submit() refuses; empty while open
   bool cancel_all_ = false;

@@ -10,7 +10,7 @@
 namespace o3::engine {
 namespace {
 
-SchedulerLimits scheduler_limits(const EngineOptions& options) {
+SchedulerLimits scheduler_limits(const InstanceOptions& options) {
   SchedulerLimits limits;
   limits.max_running = options.max_running;
   limits.max_step_rows = options.max_step_rows;
@@ -19,11 +19,10 @@ SchedulerLimits scheduler_limits(const EngineOptions& options) {
   return limits;
 }
 
-Result<void> check_options(const EngineOptions& options) {
+Result<void> check_options(const InstanceOptions& options) {
   if (options.max_running < 1 || options.max_running > 65536) {
     return invalid("max_running must be 1 to 65536", "max_running");
   }
-  if (options.max_waiting < 1) return invalid("max_waiting must be 1 or more", "max_waiting");
   if (options.max_step_rows < options.max_running || options.max_step_rows > 1 << 20) {
     return invalid("max_step_rows must be at least max_running (" +
                        std::to_string(options.max_running) + ") and at most 1048576",
@@ -35,7 +34,7 @@ Result<void> check_options(const EngineOptions& options) {
   return {};
 }
 
-Result<std::unique_ptr<cache::BlockPool>> make_pool(const EngineOptions& options,
+Result<std::unique_ptr<cache::BlockPool>> make_pool(const InstanceOptions& options,
                                                     device::Backend& backend,
                                                     const model::Model& model) {
   O3_ASSIGN(cache::PageLayout layout,
@@ -73,7 +72,29 @@ Delta delta_of(Sequence& sequence) {
 
 }  // namespace
 
-ModelInstance::ModelInstance(const EngineOptions& options, Parts parts, const Clock& clock)
+InstanceStats& InstanceStats::operator+=(const InstanceStats& other) noexcept {
+  running += other.running;
+  waiting += other.waiting;
+  blocks_used += other.blocks_used;
+  blocks_cached += other.blocks_cached;
+  blocks_total += other.blocks_total;
+  kv_time += other.kv_time;
+  prompt_tokens += other.prompt_tokens;
+  cached_tokens += other.cached_tokens;
+  output_tokens += other.output_tokens;
+  preemptions += other.preemptions;
+  return *this;
+}
+
+InstanceStats InstanceStats::lasting() const noexcept {
+  return {.kv_time = kv_time,
+          .prompt_tokens = prompt_tokens,
+          .cached_tokens = cached_tokens,
+          .output_tokens = output_tokens,
+          .preemptions = preemptions};
+}
+
+ModelInstance::ModelInstance(const InstanceOptions& options, Parts parts, const Clock& clock)
     : parts_(std::move(parts)),
       clock_(clock),
       limits_(RequestLimits::of(parts_.model->config().vocabulary, parts_.model->config().context,
@@ -83,7 +104,7 @@ ModelInstance::ModelInstance(const EngineOptions& options, Parts parts, const Cl
       batch_(parts_.pool->layout().groups.size()) {}
 
 Result<std::unique_ptr<ModelInstance>> ModelInstance::create(
-    const EngineOptions& options, device::Backend& backend,
+    const InstanceOptions& options, device::Backend& backend,
     std::shared_ptr<const model::Model> model, const Clock& clock) {
   O3_TRY(check_options(options));
   if (model->config().vocabulary < 1 || model->config().context < 1) {

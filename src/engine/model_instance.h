@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "cache/block_pool.h"
-#include "engine/engine.h"
+#include "engine/instance_options.h"
 #include "engine/executor.h"
 #include "engine/inbox.h"
 #include "engine/outbox.h"
@@ -34,12 +34,15 @@ struct InstanceStats {
   int64_t cached_tokens = 0;   // found in the cache instead, since the start
   int64_t output_tokens = 0;   // sampled since the start
   int64_t preemptions = 0;     // since the start
+
+  InstanceStats& operator+=(const InstanceStats& other) noexcept;
+  InstanceStats lasting() const noexcept;  // without what ends with the instance
 };
 
 class ModelInstance {
  public:
   // The backend and the clock must outlive it. kInvalid names the option that cannot work.
-  static Result<std::unique_ptr<ModelInstance>> create(const EngineOptions& options,
+  static Result<std::unique_ptr<ModelInstance>> create(const InstanceOptions& options,
                                                        device::Backend& backend,
                                                        std::shared_ptr<const model::Model> model,
                                                        const Clock& clock);
@@ -70,7 +73,7 @@ class ModelInstance {
     std::unique_ptr<cache::BlockPool> pool;
     std::unique_ptr<Executor> executor;
   };
-  ModelInstance(const EngineOptions& options, Parts parts, const Clock& clock);
+  ModelInstance(const InstanceOptions& options, Parts parts, const Clock& clock);
 
   void start_constraints();
   void run(const std::function<void()>& poll);

@@ -30,7 +30,7 @@ class CountingSink final : public DeltaSink {
 
 class InstanceInvariant : public testing::Test {
  protected:
-  void make(int32_t pages = 200, EngineOptions options = {}) {
+  void make(int32_t pages = 200, InstanceOptions options = {}) {
     options.page_tokens = 16;
     options.kv_bytes = pages * 2 * 16 * 16 * 4;  // the larger group: K and V, 16 dimensions, F32
     instance_.reset();
@@ -89,7 +89,7 @@ TEST(BestOfARow, IsTakenWhereItIsEnough) {
   cache::FakeBackend backend;
   ManualClock clock;
   const auto model = std::make_shared<BestModel>(kVocabulary, 1000);
-  EngineOptions options;
+  InstanceOptions options;
   options.page_tokens = 16;
   options.kv_bytes = int64_t{200} * 2 * 16 * 16 * 4;
   const auto instance = *ModelInstance::create(options, backend, model, clock);
@@ -474,20 +474,19 @@ TEST_F(InstanceInvariant, MemoryIsTakenOnceAndTagged) {
 
 TEST_F(InstanceInvariant, OptionsThatCannotWorkAreRefusedByName) {
   const auto param = [&](auto change) {
-    EngineOptions options;
+    InstanceOptions options;
     options.kv_bytes = 1 << 20;
     change(options);
     const auto made = ModelInstance::create(options, backend_, model_, clock_);
     return made.ok() ? "" : made.error().param;
   };
-  EXPECT_EQ(param([](EngineOptions&) {}), "");
-  EXPECT_EQ(param([](EngineOptions& o) { o.kv_bytes = 0; }), "kv_bytes");
-  EXPECT_EQ(param([](EngineOptions& o) { o.kv_bytes = 4096; }), "kv_bytes");
-  EXPECT_EQ(param([](EngineOptions& o) { o.page_tokens = 20; }), "page_tokens");
-  EXPECT_EQ(param([](EngineOptions& o) { o.max_running = 0; }), "max_running");
-  EXPECT_EQ(param([](EngineOptions& o) { o.max_waiting = 0; }), "max_waiting");
-  EXPECT_EQ(param([](EngineOptions& o) { o.max_step_rows = 63; }), "max_step_rows");
-  EXPECT_EQ(param([](EngineOptions& o) { o.step_time_target = Nanoseconds(0); }),
+  EXPECT_EQ(param([](InstanceOptions&) {}), "");
+  EXPECT_EQ(param([](InstanceOptions& o) { o.kv_bytes = 0; }), "kv_bytes");
+  EXPECT_EQ(param([](InstanceOptions& o) { o.kv_bytes = 4096; }), "kv_bytes");
+  EXPECT_EQ(param([](InstanceOptions& o) { o.page_tokens = 20; }), "page_tokens");
+  EXPECT_EQ(param([](InstanceOptions& o) { o.max_running = 0; }), "max_running");
+  EXPECT_EQ(param([](InstanceOptions& o) { o.max_step_rows = 63; }), "max_step_rows");
+  EXPECT_EQ(param([](InstanceOptions& o) { o.step_time_target = Nanoseconds(0); }),
             "step_time_target");
 }
 

@@ -16,7 +16,7 @@ constexpr int32_t kUnitPages = 5;  // 4 and 1
 
 class PrefixInvariant : public testing::Test {
  protected:
-  void make(int32_t pages, EngineOptions options = {}) {
+  void make(int32_t pages, InstanceOptions options = {}) {
     options.page_tokens = 16;
     options.kv_bytes = pages * 2 * 16 * 16 * 4;  // the larger group: K and V, 16 dimensions, F32
     instance_.reset();

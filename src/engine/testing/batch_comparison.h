@@ -21,7 +21,7 @@ inline std::unique_ptr<ModelInstance> test_instance(device::Backend& backend,
                                                     kernels::Compute compute, const Clock& clock,
                                                     int64_t pages = 4096,
                                                     bool share_prefixes = true) {
-  EngineOptions options;
+  InstanceOptions options;
   options.page_tokens = 16;
   const auto layout = cache::make_page_layout(model->cache_specs(), options.page_tokens);
   O3_CHECK(layout.ok(), "the layout can be made");
