@@ -81,6 +81,8 @@ Json schemas() {
   out["DetokenizeRequest"]["required"] = {"tokens"};
   out["TemplateRequest"] = text_schema(("{" + common + "}").c_str());
   out["TemplateRequest"]["required"] = {"messages"};
+  out["ManageRequest"] = text_schema("{}");
+  out["ManageRequest"]["required"] = {"model"};
   out["Error"] = error_schema();
   return out;
 }

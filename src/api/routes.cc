@@ -2,6 +2,7 @@
 #include "api/routes.h"
 
 #include "api/endpoints.h"
+#include "api/manage_endpoints.h"
 #include "api/openai/handlers.h"
 #include "api/openapi.h"
 #include "api/text_endpoints.h"
@@ -82,6 +83,37 @@ std::vector<Route> generation_routes(Services& services) {
   };
 }
 
+Route manage_route(Services& services, std::string path, const char* summary,
+                   Result<http::Response> (*answer)(const Services&, const std::string&)) {
+  return documented(
+      {.summary = summary, .request = "ManageRequest"},
+      route<Action::kManageModels, std::string>(
+          services.route, "POST", std::move(path), Access::kKey, services.body_limit,
+          [&services](http::Exchange& exchange, const govern::Principal&) {
+            return resolve_managed(services, exchange);
+          },
+          [&services, answer](const ExchangePtr& exchange,
+                              Authorized<Action::kManageModels> authorized, const std::string& id) {
+            auto response = answer(services, id);
+            if (!response.ok()) return services.route.refuse(*exchange, response.error());
+            services.route.answer(exchange, std::move(authorized).take(), *std::move(response));
+          }));
+}
+
+std::vector<Route> manage_routes(Services& services) {
+  if (services.manager == nullptr) return {};
+  return {
+      documented({.summary = "The models of the configuration, loaded or not"},
+                 route<Action::kListModels>(services.route, "GET", "/models", Access::kKey,
+                                            [&services](const http::Exchange&, const auto& allowed) {
+                                              return list_managed(services, allowed);
+                                            })),
+      manage_route(services, "/models/load", "Load a model of the configuration", load_managed),
+      manage_route(services, "/models/unload", "Unload a model once its requests have finished",
+                   unload_managed),
+  };
+}
+
 using Resolve = Result<Resolved<TextCall>> (*)(Services&, http::Exchange&,
                                                const govern::Principal&);
 using Answer = std::function<Result<http::Response>(const TextCall&)>;
@@ -145,6 +177,7 @@ std::vector<Route> make_routes(Services& services, const prometheus::Registry& r
     for (Route& row : more) rows.push_back(std::move(row));
   };
   add(model_routes(services));
+  add(manage_routes(services));
   add(generation_routes(services));
   add(text_routes(services));
   rows.push_back(metrics_route(services, registry));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -51,17 +50,5 @@ struct ServedModel {
 
 // kInvalid: not what an id may be.
 Result<void> check_model_id(std::string_view id);
-
-// Looks up by id or alias; nullptr if there is none.
-using ServedModels = std::vector<std::shared_ptr<const ServedModel>>;
-inline std::shared_ptr<const ServedModel> find_model(const ServedModels& models,
-                                                     std::string_view id) {
-  for (const auto& model : models) {
-    if (model->id == id || std::ranges::find(model->aliases, id) != model->aliases.end()) {
-      return model;
-    }
-  }
-  return nullptr;
-}
 
 }  // namespace o3::api

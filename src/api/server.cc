@@ -19,34 +19,7 @@ namespace rows = config::serve;
 constexpr std::chrono::milliseconds kPoll{5};
 constexpr std::chrono::milliseconds kFlushTime{1000};  // for answers of cancelled requests
 
-Result<void> check_models(const ServedModels& models) {
-  std::set<std::string> ids;
-  for (const auto& model : models) {
-    std::vector<std::string> names = model->aliases;
-    names.push_back(model->id);
-    for (const std::string& name : names) {
-      O3_TRY(check_model_id(name));
-      if (!ids.insert(name).second) {
-        return invalid("the model name \"" + name + "\" is given twice", "models");
-      }
-    }
-  }
-  return {};
-}
-
 }  // namespace
-
-Result<void> check_model_id(std::string_view id) {
-  constexpr std::string_view kMarks = "._:/-";
-  const bool fits = !id.empty() && id.size() <= 128 && std::ranges::all_of(id, [&](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           kMarks.find(c) != std::string_view::npos;
-  });
-  if (fits) return {};
-  return invalid("the model name \"" + std::string(id.substr(0, 128)) +
-                     "\" must have 1 to 128 letters, digits or any of . _ : / -",
-                 "models");
-}
 
 ServerOptions ServerOptions::from(const config::Snapshot& settings) {
   const auto size = [&](const config::Setting& row) {
@@ -79,10 +52,9 @@ ServerOptions ServerOptions::from(const config::Snapshot& settings) {
 
 // Members in the order of their lives: what comes later uses what comes before.
 struct Server::State {
-  State(const ServerOptions& options, const ServerParts& parts, ServedModels served,
+  State(const ServerOptions& options, const ServerParts& parts,
         std::unique_ptr<http::HttpServer> http_server)
       : clock(parts.clock),
-        models(std::move(served)),
         metrics(parts.registry),
         gate({.keys = options.no_auth ? nullptr : &parts.keys,
               .page_token = &parts.page_token,
@@ -92,7 +64,8 @@ struct Server::State {
         workers(options.worker_threads, options.http.limits.worker_queue),
         services{.clock = parts.clock,
                  .engine = parts.engine,
-                 .models = models,
+                 .models = parts.models,
+                 .manager = parts.manager,
                  .route = {gate, metrics},
                  .workers = workers,
                  .routers = {},
@@ -125,7 +98,6 @@ struct Server::State {
   }
 
   const Clock& clock;
-  const ServedModels models;
   RequestMetrics metrics;
   const Gate gate;
   const std::unique_ptr<http::HttpServer> http;
@@ -139,8 +111,7 @@ struct Server::State {
 Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Result<std::unique_ptr<Server>> Server::create(const ServerOptions& options,
-                                               const ServerParts& parts, ServedModels models) {
-  O3_TRY(check_models(models));
+                                               const ServerParts& parts) {
   O3_TRY(check_allowed_hosts(options.allowed_hosts));
   O3_ASSIGN(auto http_server, http::HttpServer::create(options.http, parts.clock));
   if (options.no_auth && !http_server->loopback()) {
@@ -148,7 +119,7 @@ Result<std::unique_ptr<Server>> Server::create(const ServerOptions& options,
                        ": without keys everyone who reaches it could use the server",
                    "no_auth");
   }
-  auto state = std::make_unique<State>(options, parts, std::move(models), std::move(http_server));
+  auto state = std::make_unique<State>(options, parts, std::move(http_server));
   if (options.no_auth)
     log::warn("no API key is asked for (--no-auth): every local user may use this server");
   const Front& front = state->front;

@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "api/http/http_server.h"
+#include "api/model_manager.h"
+#include "api/model_table.h"
 #include "api/page/assets.h"
-#include "api/served_model.h"
 #include "base/clock.h"
 #include "base/result.h"
 #include "config/snapshot.h"
@@ -42,21 +43,22 @@ struct ServerOptions {
 struct ServerParts {
   const Clock& clock;
   engine::EngineClient& engine;
+  const ModelTable& models;
   prometheus::Registry& registry;
   const govern::KeyStore& keys;
   const govern::PageToken& page_token;
   govern::Quota& quota;
   govern::AuditLog& audit;
+  ModelManager* manager = nullptr;  // null: no routes that load and unload models
   std::span<const Asset> assets = page_assets();
 };
 
 class Server {
  public:
   // Listens and answers from now on; not ready until set_ready(true). kInvalid: no_auth on an
-  // address that is not loopback, an allowed host that is no name, a model id that is malformed or
-  // used twice. kUnavailable: the address is taken, too few descriptors.
+  // address that is not loopback, an allowed host that is no name. kUnavailable: the address is taken, too few descriptors.
   static Result<std::unique_ptr<Server>> create(const ServerOptions& options,
-                                                const ServerParts& parts, ServedModels models);
+                                                const ServerParts& parts);
   ~Server();  // closes every connection; requests that run are cancelled
 
   uint16_t port() const noexcept;

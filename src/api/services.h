@@ -11,7 +11,8 @@
 #include "api/http/worker_pool.h"
 #include "api/request_metrics.h"
 #include "api/route_table.h"
-#include "api/served_model.h"
+#include "api/model_manager.h"
+#include "api/model_table.h"
 #include "engine/engine_client.h"
 
 namespace o3::api {
@@ -20,7 +21,8 @@ namespace o3::api {
 struct Services {
   const Clock& clock;
   engine::EngineClient& engine;
-  const ServedModels& models;
+  const ModelTable& models;
+  ModelManager* manager = nullptr;  // null: models stay as they are
   RouteParts route;
   http::WorkerPool& workers;
   std::vector<std::shared_ptr<DeltaRouter>> routers;  // by Exchange::io_index()

@@ -38,14 +38,14 @@ Result<std::shared_ptr<const ServedModel>> model_of(const Services& services, co
                                                     const govern::Principal& principal) {
   if (const Json* value = member(root, "model")) {
     O3_ASSIGN(const std::string name, openai::read_text(*value, "model"));
-    auto model = find_model(services.models, name);
+    auto model = services.models.find(name);
     if (!model) return unknown_model(name);
     return model;
   }
-  const auto own = std::ranges::find_if(services.models, [&](const auto& model) {
-    return govern::may_use_model(principal, model->id);
-  });
-  if (own == services.models.end()) return unknown_model("");
+  const auto models = services.models.all();
+  const auto own = std::ranges::find_if(
+      *models, [&](const auto& model) { return govern::may_use_model(principal, model->id); });
+  if (own == models->end()) return unknown_model("");
   return *own;
 }
 

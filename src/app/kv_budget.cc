@@ -54,9 +54,12 @@ int64_t choose_device_kv_bytes(int64_t free_bytes) {
 }
 
 int64_t default_kv_bytes(const model::Model& model, int32_t page_tokens,
-                         const device::Backend& backend) {
-  if (const auto device_bytes = backend.free_bytes()) return choose_device_kv_bytes(*device_bytes);
-  const auto free_bytes = free_memory("/");
+                         const device::Backend& backend, int64_t models) {
+  if (const auto device_bytes = backend.free_bytes()) {
+    return choose_device_kv_bytes(*device_bytes / models);
+  }
+  auto free_bytes = free_memory("/");
+  if (free_bytes) *free_bytes /= models;
   const int64_t one_context = kv_bytes_for(model, page_tokens, model.config().context);
   const int64_t chosen = choose_kv_bytes(one_context, free_bytes);
   if (chosen < one_context) {

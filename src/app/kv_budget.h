@@ -27,9 +27,9 @@ int64_t choose_kv_bytes(int64_t one_context, std::optional<int64_t> free_bytes);
 // for the workspace of the largest steps.
 int64_t choose_device_kv_bytes(int64_t free_bytes);
 
-// What `serve` takes when --memory is not given: the above, with a warning in the log when the pool
-// is smaller than one context.
+// What `serve` takes when --memory is not given: the above for one of `models` that share the free
+// memory, with a warning in the log when the pool is smaller than one context.
 int64_t default_kv_bytes(const model::Model& model, int32_t page_tokens,
-                         const device::Backend& backend);
+                         const device::Backend& backend, int64_t models = 1);
 
 }  // namespace o3::app

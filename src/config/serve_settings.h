@@ -43,6 +43,12 @@ inline constexpr Setting kModels{
     "",
     {0, 64},
     "[NAME=]PATH of a GGUF file or a Hugging Face directory; NAME is what requests call it"};
+inline constexpr Setting kAvailable{
+    "available",
+    Kind::kList,
+    "",
+    {0, 64},
+    "[NAME=]PATH of a model that is loaded when POST /models/load asks for it"};
 inline constexpr Setting kAliases{
     "aliases", Kind::kList, "", {0, 64}, "ALIAS[=NAME]: a further name of a served model"};
 inline constexpr Setting kDevice{"device", Kind::kText, "cpu", {1, 64}, "device that runs models"};
@@ -50,7 +56,7 @@ inline constexpr Setting kMemory{"memory",
                                  Kind::kBytes,
                                  "0",
                                  {0, 65536 * kGiB},
-                                 "size of the KV cache; 0 chooses from the free memory"};
+                                 "size of the KV caches of all models together, in equal parts; 0 chooses from the free memory"};
 inline constexpr Setting kThreads{
     "threads", Kind::kInt, "0", {0, 1024}, "compute threads; 0: one per core"};
 inline constexpr Setting kDeterministic{
@@ -156,6 +162,7 @@ inline constexpr Setting kRows[] = {
     kDataDir,
     kLogLevel,
     kModels,
+    kAvailable,
     kAliases,
     kDevice,
     kMemory,

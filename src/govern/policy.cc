@@ -27,6 +27,8 @@ std::string_view action_name(Action action) noexcept {
       return "read_metrics";
     case Action::kListModels:
       return "list_models";
+    case Action::kManageModels:
+      return "manage_models";
     case Action::kTokenize:
       return "tokenize";
     case Action::kChat:
@@ -61,6 +63,10 @@ Decision decide(const Principal& principal, Access access, Action action,
     case Action::kReadMetrics:
     case Action::kListModels:
       return allow("key-route");
+    case Action::kManageModels:
+      // Others lose a model that one unloads: only who may use all may do that.
+      if (may_use_model(principal, "*")) return allow("key-manager");
+      return deny("key-manager", "Only a key for all models may load and unload them.");
     case Action::kTokenize:
     case Action::kChat:
     case Action::kComplete:

@@ -16,6 +16,7 @@ enum class Action : uint8_t {
   kReadApi,
   kReadMetrics,
   kListModels,
+  kManageModels,
   kTokenize,
   kChat,
   kComplete

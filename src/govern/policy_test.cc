@@ -12,8 +12,8 @@ namespace o3::govern {
 namespace {
 
 constexpr std::array kActions{Action::kReadHealth,  Action::kReadPage,   Action::kReadApi,
-                              Action::kReadMetrics, Action::kListModels, Action::kTokenize,
-                              Action::kChat,        Action::kComplete};
+                              Action::kReadMetrics, Action::kListModels, Action::kManageModels,
+                              Action::kTokenize,    Action::kChat,       Action::kComplete};
 constexpr std::array kAccess{Access::kPublic, Access::kKey, Access::kKeyOrPageToken};
 
 Principal of(PrincipalKind kind, std::vector<std::string> models = {"*"}) {
@@ -38,6 +38,14 @@ TEST(Policy, AnUnlistedModelIsDenied) {
   EXPECT_FALSE(decide(key, Access::kKey, Action::kChat, {"*"}).allowed);
   EXPECT_FALSE(decide(of(PrincipalKind::kApiKey, {}), Access::kKey, Action::kChat, {"a"}).allowed);
   EXPECT_FALSE(decide(key, Access::kKey, Action::kChat, {}).allowed) << "no model";
+}
+
+TEST(Policy, OnlyAKeyForAllModelsManagesThem) {
+  const Principal all = of(PrincipalKind::kApiKey);
+  EXPECT_TRUE(decide(all, Access::kKey, Action::kManageModels, {"m"}).allowed);
+  const Principal one = of(PrincipalKind::kApiKey, {"m"});
+  EXPECT_EQ(decide(one, Access::kKey, Action::kManageModels, {"m"}).rule, "key-manager");
+  EXPECT_FALSE(decide(one, Access::kKey, Action::kManageModels, {"m"}).allowed);
 }
 
 TEST(Policy, ThePageTokenIsGoodForItsRowsOnly) {

@@ -23,6 +23,8 @@ constexpr std::chrono::milliseconds kUnreadTime{1000};  // for the answer, when 
 constexpr size_t kEmptyLines = 16;
 // The frame of one chunk (its size line, extensions, trailer), which the parser needs in one piece.
 constexpr size_t kChunkFrameBytes = 16 << 10;
+// "0\r\n\r\n". Having seen "0\r\n", the parser asserts that the next call brings so much.
+constexpr size_t kLeastLastChunk = 5;
 
 std::string_view view(boost::beast::string_view text) {
   return {text.data(), text.size()};
@@ -216,7 +218,9 @@ void Connection::expect_body(size_t most) {
 
 void Connection::take_body() {
   boost::system::error_code error;
-  while (!in_.empty() && !parser_->is_done()) {
+  // A frame that was begun is shown to the parser again when it can be whole.
+  const bool too_short = scanned_ > 0 && in_.size() < kLeastLastChunk;
+  while (!too_short && !in_.empty() && !parser_->is_done()) {
     const size_t used = parser_->put(boost::asio::buffer(in_), error);
     in_.erase(0, used);
     if (used > 0) scanned_ = 0;

@@ -11,7 +11,7 @@ Result<Resolved<ChatCall>> resolve_chat(Services& services, http::Exchange& exch
   exchange.release_body();
   if (!request.ok()) return std::move(request).error();
   services.route.metrics.unknown_fields(request->unknown_count);
-  auto model = find_model(services.models, request->model);
+  auto model = services.models.find(request->model);
   if (!model) return unknown_model(request->model);
   std::string id = model->id;
   return Resolved<ChatCall>{std::move(id), {*std::move(request), std::move(model)}};

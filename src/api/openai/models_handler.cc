@@ -33,7 +33,7 @@ http::Response list_models(const Services& services,
                            const Authorized<govern::Action::kListModels>& authorized) {
   std::string body = "{\"object\":\"list\",\"data\":[";
   bool first = true;
-  for (const auto& model : services.models) {
+  for (const auto& model : *services.models.all()) {
     if (!govern::may_use_model(authorized->principal, model->id)) continue;
     std::vector<std::string> names{model->id};
     names.insert(names.end(), model->aliases.begin(), model->aliases.end());
@@ -48,7 +48,7 @@ http::Response list_models(const Services& services,
 Result<Resolved<ModelCall>> resolve_model(Services& services, const http::Exchange& exchange,
                                           const std::string& row) {
   const std::string id = path_id(row, exchange.head.path);
-  auto model = find_model(services.models, id);
+  auto model = services.models.find(id);
   if (!model) return unknown_model(id);
   std::string own = model->id;
   return Resolved<ModelCall>{std::move(own), {id, std::move(model)}};

@@ -12,6 +12,7 @@
 
 #include "api/server.h"
 #include "api/testing/fake_engine.h"
+#include "api/testing/fake_manager.h"
 #include "api/testing/fake_text.h"
 #include "api/testing/raw_client.h"
 
@@ -22,13 +23,16 @@ class ServerFixture : public ::testing::Test {
   static constexpr std::string_view kKey = "o3-test-key-for-everything";
   static constexpr std::string_view kOtherKey = "o3-test-key-for-another-model";
 
-  void SetUp() override { options_.http.io_threads = 2; }
+  void SetUp() override {
+    options_.http.io_threads = 2;
+    add_models();
+  }
 
   void start() {
     keys_ = std::make_unique<govern::KeyStore>(
         std::vector<govern::KeyRow>{row("all", kKey, {"*"}), row("other", kOtherKey, {"other"})});
     page_token_ = std::make_unique<govern::PageToken>(*govern::PageToken::create());
-    auto made = Server::create(options_, parts(), models());
+    auto made = Server::create(options_, parts());
     ASSERT_TRUE(made.ok()) << made.error().message;
     server_ = *std::move(made);
     server_->set_ready(true);
@@ -37,23 +41,24 @@ class ServerFixture : public ::testing::Test {
   ServerParts parts() {
     return {.clock = clock_,
             .engine = engine_,
+            .models = models_,
             .registry = registry_,
             .keys = *keys_,
             .page_token = *page_token_,
             .quota = *quota_,
-            .audit = *audit_};
+            .audit = *audit_,
+            .manager = &manager_};
   }
 
-  ServedModels models() {
+  void add_models() {
     const auto tokenizer = std::make_shared<ByteTokenizer>();
     // Only "octo" can be held to JSON.
     const auto factory_of = [](std::string_view id) {
       const auto none = [] { return std::unique_ptr<text::TokenConstraint>(); };
       return id == "octo" ? decltype(ServedModel::json_object)(none) : nullptr;
     };
-    ServedModels served;
     for (const char* id : {"octo", "other"}) {
-      served.push_back(
+      const auto added = models_.add(
           std::make_shared<ServedModel>(ServedModel{.id = id,
                                                     .aliases = {id + std::string("-latest")},
                                                     .created = 1700000000,
@@ -64,8 +69,8 @@ class ServerFixture : public ::testing::Test {
                                                     .context = 1024,
                                                     .stop_tokens = {kEos},
                                                     .json_object = factory_of(id)}));
+      ASSERT_TRUE(added.ok()) << added.error().message;
     }
-    return served;
   }
 
   uint16_t port() const { return server_->port(); }
@@ -125,6 +130,8 @@ class ServerFixture : public ::testing::Test {
   std::unique_ptr<govern::KeyStore> keys_;
   std::unique_ptr<govern::PageToken> page_token_;
   ServerOptions options_;
+  ModelTable models_;
+  FakeManager manager_;
   std::unique_ptr<Server> server_;
 
  private:

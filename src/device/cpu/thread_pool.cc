@@ -79,6 +79,7 @@ struct ThreadPool::State {
   alignas(64) std::atomic<uint64_t> ticket{0};
   alignas(64) std::atomic<uint32_t> jobs{0};  // jobs started; sleepers wait for a change
   alignas(64) std::atomic<uint32_t> done{0};
+  std::atomic<bool> taken{false};  // a caller has the workers
   std::atomic<bool> stopping{false};
   std::vector<std::thread> workers;
 
@@ -148,7 +149,8 @@ int ThreadPool::size() const noexcept {
 
 void ThreadPool::run(int64_t count, const std::function<void(int64_t index, int worker)>& task) {
   O3_CHECK(count < int64_t{1} << 31U, "too many tasks");
-  if (state_->size == 1 || count <= 1) {
+  const bool alone = state_->size == 1 || count <= 1;
+  if (alone || state_->taken.exchange(true, std::memory_order_acquire)) {
     for (int64_t i = 0; i < count; ++i) task(i, 0);
     return;
   }
@@ -157,6 +159,7 @@ void ThreadPool::run(int64_t count, const std::function<void(int64_t index, int 
   state_->start(tasks);
   state_->take(0);
   state_->wait_for(tasks);
+  state_->taken.store(false, std::memory_order_release);
 }
 
 void ThreadPool::parallel_for(int64_t count, int64_t grain,

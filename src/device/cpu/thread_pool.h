@@ -9,8 +9,9 @@ namespace o3::device::cpu {
 
 // Fixed set of worker threads for kernels; the caller is worker 0. Threads take tasks one by one,
 // and a call returns when all tasks are done: a worker that the system does not schedule in time
-// holds nothing up, unless it has begun a task. Workers spin shortly, then sleep. One caller at a
-// time (the executor); tasks must not call the pool.
+// holds nothing up, unless it has begun a task. Workers spin shortly, then sleep. They serve one
+// caller at a time: whoever calls meanwhile (a model that is loaded while the engine runs another)
+// does its tasks alone, on its own thread.
 class ThreadPool {
  public:
   // threads <= 0: as many as this process may use (affinity mask and cgroup CPU quota).
@@ -22,8 +23,8 @@ class ThreadPool {
   int size() const noexcept;
 
   // Runs task(index, worker) once for every index in [0, count), lower indices first. No two tasks
-  // run at once with the same worker in [0, size()), so it can name scratch memory. count must be
-  // below 2^31.
+  // of one call run at once with the same worker in [0, size()), so it can name scratch memory of
+  // the caller. count must be below 2^31. Any thread.
   void run(int64_t count, const std::function<void(int64_t index, int worker)>& task);
 
   // Splits [0, count) into contiguous ranges, a few per worker, their bounds multiples of `grain`;

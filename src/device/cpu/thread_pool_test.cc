@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <numeric>
@@ -112,6 +113,28 @@ TEST(ThreadPool, EndsRightBehindItsLastJob) {
 TEST(ThreadPool, DefaultSizeIsWhatTheProcessMayUse) {
   EXPECT_GE(ThreadPool::available_cpus(), 1);
   EXPECT_EQ(ThreadPool(0).size(), ThreadPool::available_cpus());
+}
+
+// A model is loaded while the engine runs another: each caller's tasks run once, and its call ends.
+TEST(ThreadPool, CallersMayComeAtTheSameTime) {
+  ThreadPool pool(2);
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 3; ++caller) {
+    callers.emplace_back([&pool] {
+      for (int round = 0; round < 2000; ++round) {
+        std::array<std::atomic<int>, 7> ran{};
+        std::array<std::atomic<bool>, 2> busy{};
+        pool.run(std::ssize(ran), [&](int64_t index, int worker) {
+          auto& mine = busy.at(static_cast<size_t>(worker));
+          ASSERT_FALSE(mine.exchange(true)) << "two tasks of one call with one worker";
+          ++ran.at(static_cast<size_t>(index));
+          mine = false;
+        });
+        for (const auto& count : ran) ASSERT_EQ(count, 1);
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
 }
 
 }  // namespace
