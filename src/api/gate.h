@@ -61,7 +61,7 @@ class Authorized {
 class Gate {
  public:
   struct Parts {
-    const govern::KeyStore* keys = nullptr;         // null: --no-auth
+    const govern::KeySource* keys = nullptr;        // null: --no-auth
     const govern::PageToken* page_token = nullptr;  // null: no chat page
     govern::Quota& quota;
     govern::AuditLog& audit;

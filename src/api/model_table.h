@@ -28,7 +28,8 @@ class ModelTable {
 
  private:
   mutable std::mutex mutex_;
-  std::shared_ptr<const Models> models_ = std::make_shared<const Models>();  // replaced, never changed
+  std::shared_ptr<const Models> models_ =
+      std::make_shared<const Models>();  // replaced, never changed
 };
 
 }  // namespace o3::api

@@ -103,11 +103,12 @@ Route manage_route(Services& services, std::string path, const char* summary,
 std::vector<Route> manage_routes(Services& services) {
   if (services.manager == nullptr) return {};
   return {
-      documented({.summary = "The models of the configuration, loaded or not"},
-                 route<Action::kListModels>(services.route, "GET", "/models", Access::kKey,
-                                            [&services](const http::Exchange&, const auto& allowed) {
-                                              return list_managed(services, allowed);
-                                            })),
+      documented(
+          {.summary = "The models of the configuration, loaded or not"},
+          route<Action::kListModels>(services.route, "GET", "/models", Access::kKey,
+                                     [&services](const http::Exchange&, const auto& allowed) {
+                                       return list_managed(services, allowed);
+                                     })),
       manage_route(services, "/models/load", "Load a model of the configuration", load_managed),
       manage_route(services, "/models/unload", "Unload a model once its requests have finished",
                    unload_managed),

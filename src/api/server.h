@@ -45,7 +45,7 @@ struct ServerParts {
   engine::EngineClient& engine;
   const ModelTable& models;
   prometheus::Registry& registry;
-  const govern::KeyStore& keys;
+  const govern::KeySource& keys;
   const govern::PageToken& page_token;
   govern::Quota& quota;
   govern::AuditLog& audit;
@@ -56,7 +56,8 @@ struct ServerParts {
 class Server {
  public:
   // Listens and answers from now on; not ready until set_ready(true). kInvalid: no_auth on an
-  // address that is not loopback, an allowed host that is no name. kUnavailable: the address is taken, too few descriptors.
+  // address that is not loopback, an allowed host that is no name. kUnavailable: the address is
+  // taken, too few descriptors.
   static Result<std::unique_ptr<Server>> create(const ServerOptions& options,
                                                 const ServerParts& parts);
   ~Server();  // closes every connection; requests that run are cancelled

@@ -9,10 +9,10 @@
 
 #include "api/delta_router.h"
 #include "api/http/worker_pool.h"
-#include "api/request_metrics.h"
-#include "api/route_table.h"
 #include "api/model_manager.h"
 #include "api/model_table.h"
+#include "api/request_metrics.h"
+#include "api/route_table.h"
 #include "engine/engine_client.h"
 
 namespace o3::api {

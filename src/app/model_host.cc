@@ -151,7 +151,8 @@ std::vector<api::ManagedModel> ModelHost::list() const {
 Result<void> ModelHost::begin(std::string_view id, std::initializer_list<Status> from, Status to) {
   {
     const std::lock_guard lock(mutex_);
-    const auto hosted = std::ranges::find(models_, id, [](const Hosted& h) { return h.entry.name; });
+    const auto hosted =
+        std::ranges::find(models_, id, [](const Hosted& h) { return h.entry.name; });
     if (hosted == models_.end()) {
       return Error{Code::kNotFound,
                    "The model " + std::string(id) + " is not in the server's configuration.",

@@ -16,6 +16,7 @@
 #include "api/server.h"
 #include "app/desktop.h"
 #include "app/interrupt.h"
+#include "app/key_watch.h"
 #include "app/model_entries.h"
 #include "app/model_host.h"
 #include "app/runtime_options.h"
@@ -27,6 +28,7 @@
 #include "engine/engine.h"
 #include "govern/audit.h"
 #include "govern/key_store.h"
+#include "govern/live_keys.h"
 #include "govern/page_token.h"
 #include "govern/quota.h"
 
@@ -129,7 +131,10 @@ Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) 
   O3_ASSIGN(const govern::KeyStore::Opened keys, open_keys(settings, clock));
   govern::UnlimitedQuota quota;
   govern::NoAudit audit;
-  const api::ServerParts parts{clock,      *engine, models, registry, keys.store,
+  govern::LiveKeys live_keys(keys.store, keys.file);
+  std::optional<KeyWatch> watch;
+  if (!keys.file.empty()) watch.emplace(live_keys);
+  const api::ServerParts parts{clock,      *engine, models, registry, live_keys,
                                page_token, quota,   audit,  &host};
   auto server = api::Server::create(api::ServerOptions::from(settings), parts);
   if (!server.ok()) {

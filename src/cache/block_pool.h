@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One pool of equal pages. A page moves between sequences by moving its id, and is shared by being in
-// several leases; no pool memory is allocated or freed on the request path.
+// One pool of equal pages. A page moves between sequences by moving its id, and is shared by being
+// in several leases; no pool memory is allocated or freed on the request path.
 #pragma once
 
 #include <cstdint>

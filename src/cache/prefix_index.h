@@ -57,9 +57,9 @@ class PrefixIndex {
   void pin(PrefixNode* node);
   void unpin(PrefixNode* node);
 
-  // Makes the unit behind `parent` (null: the domain's first) known and pins it alone; the parent is
-  // pinned. `pages`: the lease's, by group. When the unit is known already nothing changes but the
-  // pin, and the node's pages are not those given.
+  // Makes the unit behind `parent` (null: the domain's first) known and pins it alone; the parent
+  // is pinned. `pages`: the lease's, by group. When the unit is known already nothing changes but
+  // the pin, and the node's pages are not those given.
   PrefixNode* publish(const CacheDomain& domain, PrefixNode* parent, std::span<const Token> tokens,
                       std::span<const uint32_t> pages);
 

@@ -208,8 +208,8 @@ TEST_F(PrefixIndexTest, RandomUseConservesPages) {
             const PrefixMatch match = index_->match(domain, tokens);
             if (match.node == nullptr) break;
             ASSERT_TRUE(std::ranges::equal(
-                match.node->tokens, std::span(tokens).subspan(
-                                        static_cast<size_t>(match.tokens - kUnit), kUnit)));
+                match.node->tokens,
+                std::span(tokens).subspan(static_cast<size_t>(match.tokens - kUnit), kUnit)));
             index_->pin(match.node);
             pins.push_back(match.node);
           }
@@ -226,9 +226,9 @@ TEST_F(PrefixIndexTest, RandomUseConservesPages) {
         default:
           remember(domain, tokens);
       }
-      ASSERT_EQ(pool_->free_blocks() + index_->evictable_pages() +
-                    index_->pinned_units() * kUnitPages,
-                pool_->total_blocks());
+      ASSERT_EQ(
+          pool_->free_blocks() + index_->evictable_pages() + index_->pinned_units() * kUnitPages,
+          pool_->total_blocks());
       ASSERT_TRUE(pool_->check_integrity().ok());
     }
     for (PrefixNode* node : pins) index_->unpin(node);

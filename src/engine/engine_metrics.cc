@@ -11,8 +11,9 @@ prometheus::Gauge& gauge(prometheus::Registry& registry, const char* name, const
 prometheus::Counter& tokens(prometheus::Registry& registry, const char* kind) {
   return prometheus::BuildCounter()
       .Name("o3_tokens_total")
-      .Help("Tokens: of prompts computed (prompt), of prompts found in the KV cache (cached), "
-            "sampled (output)")
+      .Help(
+          "Tokens: of prompts computed (prompt), of prompts found in the KV cache (cached), "
+          "sampled (output)")
       .Register(registry)
       .Add({{"kind", kind}});
 }

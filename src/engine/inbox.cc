@@ -130,7 +130,8 @@ bool Inbox::wait_until_settled(InstanceId id, Nanoseconds timeout) {
 }
 
 bool Inbox::pending() const noexcept {
-  return !tasks_.empty() || !submissions_.empty() || !cancels_.empty() || cancel_all_ || (stop_ && alive_.empty());
+  return !tasks_.empty() || !submissions_.empty() || !cancels_.empty() || cancel_all_ ||
+         (stop_ && alive_.empty());
 }
 
 void Inbox::take(Commands& commands, bool sleep, int32_t waiting) {

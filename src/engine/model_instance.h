@@ -11,9 +11,9 @@
 
 #include "base/clock.h"
 #include "cache/block_pool.h"
-#include "engine/instance_options.h"
 #include "engine/executor.h"
 #include "engine/inbox.h"
+#include "engine/instance_options.h"
 #include "engine/outbox.h"
 #include "engine/request_limits.h"
 #include "engine/sampler.h"

@@ -127,9 +127,8 @@ void PageLedger::publish_next(Sequence& sequence) {
     const auto own = sequence.tables[g].ids().subspan(prefix_pages_in(g, sequence), count);
     pages.insert(pages.end(), own.begin(), own.end());
   }
-  cache::PrefixNode* node =
-      index_.publish(sequence.request->domain, sequence.prefix,
-                     tokens_of(sequence, begin, begin + unit), pages);
+  cache::PrefixNode* node = index_.publish(sequence.request->domain, sequence.prefix,
+                                           tokens_of(sequence, begin, begin + unit), pages);
   if (node->pages.ids().front() != pages.front()) {
     for (size_t g = 0; g < sequence.tables.size(); ++g) {
       pool_.replace(sequence.tables[g], prefix_pages_in(g, sequence), index_.pages(*node, g));

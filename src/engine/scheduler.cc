@@ -175,8 +175,8 @@ void Scheduler::plan_prompts(const std::vector<Sequence*>& order, Nanoseconds no
     if (places == 0 || rows_of(sequence, 0) == 0) return false;
     const cache::PrefixMatch match = pages_.find_prefix(sequence);
     const int32_t tokens = wanted_room(sequence);
-    const int64_t pages = pages_.pages_of(tokens) - pages_.prefix_pages(match.tokens) +
-                          room.pins.pin(match.node);
+    const int64_t pages =
+        pages_.pages_of(tokens) - pages_.prefix_pages(match.tokens) + room.pins.pin(match.node);
     if (pages > room.pages) return false;
     room.pages -= pages;
     --places;

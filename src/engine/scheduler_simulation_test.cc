@@ -109,7 +109,8 @@ class Simulation {
     }
     if (!alive_.empty()) return "an accepted request has no outcome";
     const int64_t cached = scheduler_.pages().cached();
-    if (pool_->free_blocks() + cached != pool_->total_blocks()) return "pages are missing at the end";
+    if (pool_->free_blocks() + cached != pool_->total_blocks())
+      return "pages are missing at the end";
     if (scheduler_.pages().pinned() != 0) return "a prefix is pinned at the end";
     if (!(scheduler_.pages().usage() == cache::SlotUsage{})) return "slots are counted at the end";
     return wrong_;
@@ -446,8 +447,9 @@ std::string describe(const Scenario& scenario) {
   for (const Event& e : scenario.events) {
     switch (e.kind) {
       case Event::Kind::kArrive:
-        out << "  arrive " << e.id << " prompt " << e.prompt << " topic " << e.topic << " max_new " << e.max_new
-            << " class " << e.request_class << " deadline " << e.deadline_ms << " ms\n";
+        out << "  arrive " << e.id << " prompt " << e.prompt << " topic " << e.topic << " max_new "
+            << e.max_new << " class " << e.request_class << " deadline " << e.deadline_ms
+            << " ms\n";
         break;
       case Event::Kind::kCancel:
         out << "  cancel " << e.id << (e.cancel_inside ? " inside\n" : "\n");

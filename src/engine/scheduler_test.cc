@@ -104,7 +104,7 @@ TEST_F(SchedulerInvariant, OnlyCommitAdmitsAndLeases) {
   scheduler_->commit(plan_);
   EXPECT_TRUE(sequence.running);
   EXPECT_EQ(scheduler_->waiting(), 0);
-  EXPECT_EQ(pool_->free_blocks(), 97u);       // 40 tokens now
+  EXPECT_EQ(pool_->free_blocks(), 97u);         // 40 tokens now
   EXPECT_EQ(scheduler_->pages().charged(), 5);  // 40 + 30 - 1 in the end
   end();
   // Pages come as they are needed: tokens 41 to 48 fit, the next takes a page.

@@ -2,6 +2,7 @@
 #include "govern/durable_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -132,6 +133,20 @@ Result<void> write_private_file(const std::filesystem::path& file, std::string_v
   }
   leftover.keep();
   return sync_folder(folder);
+}
+
+Result<FolderLock> FolderLock::take(const std::filesystem::path& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return failed("open", folder);
+  FolderLock lock(fd);
+  while (::flock(fd, LOCK_EX) != 0) {
+    if (errno != EINTR) return failed("lock", folder);
+  }
+  return lock;
+}
+
+FolderLock::~FolderLock() {
+  if (fd_ >= 0) ::close(fd_);
 }
 
 Result<std::string> read_private_file(const std::filesystem::path& file, size_t most_bytes) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 
@@ -29,6 +30,20 @@ int place_new_file(const std::filesystem::path& from, const std::filesystem::pat
 // The whole file; kNotFound when absent. Refuses (kDenied, with the command that repairs it) a file
 // that others may read or write or that belongs to another user, and files over `most_bytes`.
 Result<std::string> read_private_file(const std::filesystem::path& file, size_t most_bytes);
+
+// Whoever changes a file of the folder by reading and replacing it holds this meanwhile: others,
+// also of other processes, wait. Released by the destructor and by the end of the process.
+class FolderLock {
+ public:
+  static Result<FolderLock> take(const std::filesystem::path& folder);
+  ~FolderLock();
+  FolderLock(FolderLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FolderLock& operator=(FolderLock&&) = delete;
+
+ private:
+  explicit FolderLock(int fd) : fd_(fd) {}
+  int fd_;
+};
 
 // Makes the folder and its parents, mode 0700; refuses one that others may write to.
 Result<void> make_private_folder(const std::filesystem::path& folder);

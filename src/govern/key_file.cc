@@ -23,6 +23,19 @@ constexpr std::array kClasses{
     ClassName{"critical", RequestClass::kCritical}, ClassName{"high", RequestClass::kHigh},
     ClassName{"normal", RequestClass::kNormal}, ClassName{"low", RequestClass::kLow}};
 
+}  // namespace
+
+std::string_view class_name(RequestClass request_class) noexcept {
+  return std::ranges::find(kClasses, request_class, &ClassName::value)->name;
+}
+
+std::optional<RequestClass> class_from_name(std::string_view name) noexcept {
+  const auto found = std::ranges::find(kClasses, name, &ClassName::name);
+  return found == kClasses.end() ? std::nullopt : std::optional(found->value);
+}
+
+namespace {
+
 // Reads the fields of one row; each take_*() names what is wrong with its place.
 class RowReader {
  public:
@@ -75,11 +88,9 @@ class RowReader {
   Result<void> request_class(RequestClass& out) const {
     std::string name;
     O3_TRY(text("class", name));
-    const auto found = std::ranges::find(kClasses, name, &ClassName::name);
-    if (found == kClasses.end()) {
-      return invalid(place_ + ".class must be critical, high, normal or low");
-    }
-    out = found->value;
+    const auto found = class_from_name(name);
+    if (!found) return invalid(place_ + ".class must be critical, high, normal or low");
+    out = *found;
     return {};
   }
 
@@ -123,12 +134,11 @@ Result<std::vector<KeyRow>> parse_keys(std::string_view text) {
 std::string render_keys(const std::vector<KeyRow>& rows) {
   nlohmann::ordered_json keys = nlohmann::ordered_json::array();
   for (const KeyRow& row : rows) {
-    const auto name = std::ranges::find(kClasses, row.request_class, &ClassName::value);
     keys.push_back({{"id", row.id},
                     {"sha256", row.sha256.hex()},
                     {"created", row.created},
                     {"tenant", row.tenant},
-                    {"class", std::string(name->name)},
+                    {"class", std::string(class_name(row.request_class))},
                     {"models", row.models}});
   }
   const nlohmann::ordered_json root{{"version", kVersion}, {"keys", std::move(keys)}};

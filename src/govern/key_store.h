@@ -30,8 +30,19 @@ struct KeyRow {
 Result<std::vector<KeyRow>> parse_keys(std::string_view text);
 std::string render_keys(const std::vector<KeyRow>& rows);
 
-// Immutable after open(); any thread.
-class KeyStore {
+std::string_view class_name(RequestClass request_class) noexcept;  // "critical", ...
+std::optional<RequestClass> class_from_name(std::string_view name) noexcept;
+
+// Where the gate looks keys up. Any thread.
+class KeySource {
+ public:
+  virtual ~KeySource() = default;
+  // Whose key this text is.
+  virtual std::optional<Principal> find(std::string_view presented) const = 0;
+};
+
+// Immutable after open().
+class KeyStore final : public KeySource {
  public:
   struct Opened;
   // Reads `data_dir`/keys.json. When it is absent, makes it with one key (tenant "default", class
@@ -42,8 +53,8 @@ class KeyStore {
 
   explicit KeyStore(std::vector<KeyRow> rows) : rows_(std::move(rows)) {}
 
-  // Whose key this text is. Looks at every row, whichever matches.
-  std::optional<Principal> find(std::string_view presented) const;
+  // Looks at every row, whichever matches.
+  std::optional<Principal> find(std::string_view presented) const override;
   size_t size() const noexcept { return rows_.size(); }
 
  private:
