@@ -158,6 +158,17 @@ TEST_F(PrefixInvariant, APrefixOutlivesManyOthersWhileThePoolAllows) {
   EXPECT_EQ(answer({.id = 52, .prompt = prompt(640)}).cached_tokens, 9 * kUnit);
 }
 
+TEST_F(PrefixInvariant, ACancelledPromptIsKnownAsFarAsItCame) {
+  make(200, {.max_running = 4, .max_step_rows = 100});
+  submit({.id = 1, .prompt = prompt(500)});
+  step();
+  step();
+  instance_->cancel(RequestId{1});
+  while (!instance_->idle()) step();
+  EXPECT_EQ(sink_->record(1).finishes.at(0).outcome, Outcome::kCancelled);
+  EXPECT_EQ(answer({.id = 2, .prompt = prompt(500)}).cached_tokens, 3 * kUnit);
+}
+
 TEST_F(PrefixInvariant, PagesOfAFailedStepAreNotKept) {
   make(200);
   submit({.id = 1, .prompt = prompt(200)});
