@@ -19,6 +19,7 @@ using AddCommand = void (*)(CLI::App& app, Action& action);
 void add_serve_command(CLI::App& app, Action& action);
 void add_run_command(CLI::App& app, Action& action);
 void add_keys_command(CLI::App& app, Action& action);
+void add_plan_command(CLI::App& app, Action& action);
 void add_bench_command(CLI::App& app, Action& action);
 void add_eval_command(CLI::App& app, Action& action);
 void add_model_command(CLI::App& app, Action& action);

@@ -17,8 +17,8 @@ namespace o3::app {
 namespace {
 
 constexpr AddCommand kCommands[] = {
-    add_serve_command,       add_keys_command,  add_run_command,  add_bench_command,
-    add_eval_command,        add_model_command, add_text_command,
+    add_serve_command,       add_keys_command, add_plan_command,  add_run_command,
+    add_bench_command,       add_eval_command, add_model_command, add_text_command,
     add_text_render_command,  // after `text`, which it widens
 };
 

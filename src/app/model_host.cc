@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/kv_budget.h"
+#include "app/memory_check.h"
 #include "base/log.h"
 #include "config/serve_settings.h"
 #include "loader/loaded_model.h"
@@ -84,8 +85,22 @@ int64_t ModelHost::kv_share(const model::Model& model) const {
   return default_kv_bytes(model, options_.instance.page_tokens, parts_.backend, to_come);
 }
 
+// A device with memory of its own says at each allocation what it lacks; the host would swap or
+// kill instead.
+Result<void> ModelHost::check_room(const ModelEntry& entry) const {
+  if (parts_.backend.free_bytes()) return {};
+  O3_ASSIGN(const model::ModelSource source, loader::open_model(entry.path));
+  O3_ASSIGN(const model::Footprint footprint,
+            model::measure_model(source, parts_.backend, options_.load));
+  const model::PlanQuery query{.sequences = options_.instance.max_running,
+                               .page_tokens = options_.instance.page_tokens,
+                               .step_rows = options_.instance.max_step_rows};
+  return check_memory(footprint, query, options_.kv_bytes / std::ssize(models_), free_memory("/"));
+}
+
 Result<void> ModelHost::load_now(Hosted& hosted) {
   const ModelEntry& entry = hosted.entry;
+  O3_TRY(check_room(entry));
   O3_ASSIGN(loader::LoadedModel loaded,
             loader::load_model_file(entry.path, parts_.backend, options_.load));
   loaded.trust_assistant = options_.trust_assistant;

@@ -61,6 +61,7 @@ class ModelHost final : public api::ModelManager {
   Result<void> begin(std::string_view id, std::initializer_list<Status> from, Status to);
   void work();
   void finish(Hosted& hosted, const Result<void>& done);
+  Result<void> check_room(const ModelEntry& entry) const;
   Result<void> load_now(Hosted& hosted);
   Result<void> unload_now(Hosted& hosted);
   int64_t kv_share(const model::Model& model) const;
