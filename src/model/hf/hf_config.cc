@@ -64,7 +64,6 @@ constexpr std::pair<const char*, const char*> kLabels[] = {
     {"rms_norm_eps", "attention.layer_norm_rms_epsilon"},
     {"rope_theta", "rope.freq_base"},
     {"rope_local_base_freq", "rope.freq_base_swa"},
-    {"partial_rotary_factor", "rope.dimension_count"},
     {"sliding_window", "attention.sliding_window"},
     {"layer_types", "attention.sliding_window_pattern"},
     {"query_pre_attn_scalar", "attention.scale"},

@@ -48,9 +48,9 @@ Result<HfConfig> read_hf_config(const nlohmann::json& config, const std::string&
 // config.json; not yet compared with the vocabulary.
 Result<std::vector<int64_t>> hf_eos_tokens(const artifact::HfDirectory& directory);
 
-// The RoPE of the layers that see everything and, for Gemma, of the others: rope_parameters
-// (transformers 5) or rope_theta, rope_scaling and rope_local_base_freq. May lengthen
-// context_length, where a scaling stretches what max_position_embeddings says.
+// The RoPE of the layers that see everything and, for Gemma, of the others, as transformers 5
+// gathers it from rope_scaling or rope_parameters, rope_theta and rope_local_base_freq. May
+// lengthen context_length, where a scaling stretches what max_position_embeddings says.
 Result<void> read_hf_rope(const HfFields& config, const HfFamily& family,
                           HyperParameters& parameters);
 
