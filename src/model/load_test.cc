@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "device/cpu/cpu_backend.h"
-#include "model/family.h"
+#include "model/load_model.h"
 #include "model/testing/test_gguf.h"
 
 namespace o3::model {

@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 
-#include "model/family.h"
 #include "model/hf/hf_config.h"
+#include "model/load_model.h"
 #include "model/testing/test_gguf.h"
 
 namespace o3::model {
