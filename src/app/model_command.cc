@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "app/command.h"
+#include "app/describe_model.h"
 #include "app/runtime_options.h"
-#include "artifact/describe.h"
 #include "artifact/gguf/gguf_file.h"
 #include "artifact/hf/hf_directory.h"
 #include "loader/convert.h"
@@ -35,10 +35,10 @@ Result<Json> describe_files(const std::filesystem::path& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
     O3_ASSIGN(const artifact::HfDirectory directory, artifact::HfDirectory::open(path));
-    return artifact::describe(directory);
+    return describe(directory);
   }
   O3_ASSIGN(const artifact::GgufFile file, artifact::GgufFile::open(path));
-  return artifact::describe(file);
+  return describe(file);
 }
 
 // What loading it here would take.
@@ -92,7 +92,7 @@ Result<void> inspect(const InspectOptions& options) {
   if (options.json) {
     text = all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   } else {
-    text = artifact::describe_text(all);
+    text = describe_text(all);
     text += memory.ok() ? memory_text(*memory)
                         : "\nThis build cannot run it: " + memory.error().message + "\n";
   }

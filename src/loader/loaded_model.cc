@@ -12,6 +12,7 @@
 #include "artifact/hf/hf_directory.h"
 #include "base/local_time.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "loader/gguf_tokenizer.h"
 #include "loader/hf_tokenizer.h"
 #include "loader/template_source.h"
@@ -48,6 +49,16 @@ Result<std::vector<Token>> stop_tokens(const std::vector<int64_t>& named, const 
   std::sort(tokens.begin(), tokens.end());
   tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
   return tokens;
+}
+
+void warn_of_unread(const model::ModelSource& source) {
+  std::vector<std::string> names;
+  for (const artifact::UnreadTensor& tensor : source.checkpoint->unread()) {
+    names.push_back(printable(source.checkpoint->source_name(tensor.name)));
+  }
+  if (names.empty()) return;
+  log::warn("{}: tensors that cannot be weights are left out: {}", source.checkpoint->name(),
+            list_of(names, "; "));
 }
 
 Result<model::ModelSource> open_directory(
@@ -88,6 +99,7 @@ Result<LoadedModel> finish(LoadedModel loaded, const fs::path& path,
   loaded.template_variables["eos_token"] = token_text(*loaded.tokenizer, loaded.tokenizer->eos());
   take_template(read_model_templates(path), loaded);
   O3_ASSIGN(loaded.model, model::load_model(source, backend, options));
+  warn_of_unread(source);
   const int32_t embedded = loaded.model->config().vocabulary;
   if (embedded < loaded.tokenizer->vocabulary_size()) {
     return invalid("the tokenizer has " + std::to_string(loaded.tokenizer->vocabulary_size()) +

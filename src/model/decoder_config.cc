@@ -66,6 +66,9 @@ Result<int32_t> read_vocabulary(const ConfigReader& reader, const Checkpoint& ch
   constexpr std::string_view kEmbedding = "token_embd.weight";
   const std::string name = checkpoint.source_name(kEmbedding);
   const device::TensorView* embedding = checkpoint.find_tensor(kEmbedding);
+  if (const auto* unread = checkpoint.find_unread(kEmbedding)) {
+    return unsupported(checkpoint.name() + ": " + name + " " + unread->problem, name);
+  }
   if (embedding == nullptr) {
     return Error{Code::kNotFound, checkpoint.name() + " has no tensor " + name, name};
   }

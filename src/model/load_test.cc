@@ -260,6 +260,30 @@ TEST_F(Load, SmallAndLargeEpsilons) {
   }
 }
 
+// Buffers that some library saved beside the weights are nobody's loss.
+TEST_F(Load, TensorsThatCannotBeWeightsAreLeftOut) {
+  gguf_.tensors["position_ids"] = {DType::kI32, {4}, std::vector<std::byte>(16)};
+  gguf_.tensors["nothing"] = {DType::kF32, {0}, {}};
+  const auto model = load();
+  EXPECT_TRUE(model.ok()) << model.error().message;
+}
+
+TEST_F(Load, UnreadTensorsAreRefusedWhereTheyAreNeeded) {
+  gguf_.tensors["blk.0.ffn_up.weight"] = {DType::kF32, {0, 96}, {}};
+  EXPECT_NE(refusal().message.find("blk.0.ffn_up.weight is empty"), std::string::npos)
+      << refusal().message;
+  gguf_.tensors["token_embd.weight"] = {DType::kF32, {0, 96}, {}};
+  EXPECT_NE(refusal().message.find("token_embd.weight is empty"), std::string::npos)
+      << refusal().message;
+}
+
+// An output matrix that cannot be read is not the same as none.
+TEST_F(Load, AnUnreadHeadIsNotATiedOne) {
+  gguf_.tensors["output.weight"] = {DType::kF32, {0, 96}, {}};
+  EXPECT_NE(refusal().message.find("output.weight is empty"), std::string::npos)
+      << refusal().message;
+}
+
 TEST_F(Load, TheLongestContextTakesLittleMemory) {
   gguf_.metadata["llama.context_length"] = 1U << 20U;
   auto model = load();

@@ -41,6 +41,7 @@ class EmbeddingOnly final : public Checkpoint {
     return name == "token_embd.weight" ? &view_ : nullptr;
   }
   std::vector<std::string_view> tensor_names() const override { return {"token_embd.weight"}; }
+  std::span<const artifact::UnreadTensor> unread() const noexcept override { return {}; }
   std::string source_name(std::string_view name) const override { return std::string(name); }
   Convention convention() const noexcept override { return Convention::kHuggingFace; }
   void release_pages() const noexcept override {}
