@@ -11,8 +11,8 @@
 
 #include "eval/model_session.h"
 #include "eval/testing/golden.h"
-#include "eval/testing/test_directory.h"
 #include "model/hf/hf_config.h"
+#include "model/testing/test_directory.h"
 
 namespace o3::eval {
 namespace {
@@ -20,6 +20,8 @@ namespace {
 using device::DType;
 using device::cpu::Isa;
 using kernels::Compute;
+using model::ScratchDirectory;
+using model::TestDirectory;
 using nlohmann::json;
 
 constexpr double kF32Tolerance = 1e-4;   // the reference computes angles and softmax in FP32

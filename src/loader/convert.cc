@@ -74,7 +74,7 @@ Result<ConvertResult> to_gguf(const ConvertOptions& options) {
   }
   artifact::GgufWriter writer;
   model::add_gguf_settings(source, config, writer);
-  O3_TRY(add_gguf_tokenizer(*directory, writer, result.notes));
+  O3_TRY(add_gguf_tokenizer(*directory, config.vocabulary, writer, result.notes));
   for (artifact::RowTensor& tensor : converted.tensors) writer.add_tensor(std::move(tensor));
   O3_TRY(writer.write(options.to, options.overwrite));
   return result;

@@ -120,6 +120,8 @@ Result<LoadedModel> load_gguf(const fs::path& path, device::Backend& backend,
   O3_ASSIGN(auto more, file->optional<std::vector<int64_t>>(kStopTokensKey));
   std::vector<int64_t> named = std::move(more).value_or(std::vector<int64_t>{});
   if (end_of_turn) named.push_back(*end_of_turn);
+  O3_ASSIGN(const auto end, file->optional<int64_t>("tokenizer.ggml.eos_token_id"));
+  if (end) named.push_back(*end);
   O3_ASSIGN(loaded.stop_tokens, stop_tokens(named, kEndOfTurn, *loaded.tokenizer));
   O3_ASSIGN(const model::ModelSource source, model::open_source(file));
   return finish(std::move(loaded), path, source, backend, options);
@@ -133,7 +135,9 @@ Result<LoadedModel> load_hf(const fs::path& path, device::Backend& backend,
   loaded.file_bytes = directory->tensors().file_bytes();
   O3_ASSIGN(const model::ModelSource source, open_directory(directory));
   O3_ASSIGN(loaded.tokenizer, load_hf_tokenizer(path));
-  O3_ASSIGN(const std::vector<int64_t> named, model::hf_eos_tokens(*directory));
+  O3_ASSIGN(const model::ModelConfig config, model::read_config(source));
+  O3_TRY(model::check_hf_tokens(*directory, config.vocabulary));
+  O3_ASSIGN(const std::vector<int64_t> named, model::hf_token_ids(*directory, "eos_token_id"));
   O3_ASSIGN(loaded.stop_tokens, stop_tokens(named, "eos_token_id", *loaded.tokenizer));
   return finish(std::move(loaded), path, source, backend, options);
 }
