@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "artifact/describe.h"
+#include "app/describe_model.h"
 #include "artifact/gguf/gguf_file.h"
 #include "base/check.h"
 
@@ -18,9 +18,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     O3_CHECK(!file.error().message.empty(), "an error says something");
     return 0;
   }
-  const auto described = o3::artifact::describe(*file);
+  const auto described = o3::app::describe(*file);
   O3_CHECK(!described.dump().empty(), "every file can be described, in UTF-8");
-  O3_CHECK(!o3::artifact::describe_text(described).empty(), "and for people");
+  O3_CHECK(!o3::app::describe_text(described).empty(), "and for people");
   for (const auto& entry : file->metadata()) {
     O3_CHECK(file->find(entry.key) == &entry.value, "every key is found");
     (void)file->required<uint64_t>(entry.key);

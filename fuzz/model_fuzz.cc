@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "device/cpu/cpu_backend.h"
 #include "eval/model_session.h"
-#include "model/family.h"
+#include "model/load_model.h"
 
 namespace {
 

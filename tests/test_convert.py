@@ -111,3 +111,13 @@ def test_transformers_loads_it(converted):
     done = subprocess.run([python, script, converted[0], "--o3", locate.program()],
                           capture_output=True, check=False)
     assert done.returncode == 0, done.stderr + done.stdout
+
+
+def test_llama_cpp_loads_it(converted):
+    python = os.environ.get("O3_LLAMA_CPP_PYTHON")
+    if not python:
+        pytest.skip("O3_LLAMA_CPP_PYTHON names no Python that has llama-cpp-python and numpy")
+    script = locate.ROOT / "tools/golden/check_llama_cpp.py"
+    done = subprocess.run([python, script, converted[1], "--o3", locate.program()],
+                          capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout

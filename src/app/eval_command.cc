@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "app/command.h"
+#include "app/data_file.h"
 #include "app/interrupt.h"
 #include "app/number_option.h"
 #include "app/runtime_options.h"
@@ -33,27 +33,6 @@ struct PplOptions {
   bool json = false;
 };
 
-// Files, pipes and devices alike.
-Result<std::string> read_text(const std::string& path) {
-  const auto failed = [&path](int reason) {
-    const std::string why = std::generic_category().message(reason);
-    return Error{Code::kNotFound, "cannot read the data file " + path + ": " + why, "--data"};
-  };
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             &std::fclose);
-  if (file == nullptr) return failed(errno);
-  std::string text;
-  std::vector<char> chunk(size_t{1} << 20);
-  while (const size_t got = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
-    text.append(chunk.data(), got);
-    if (text.size() > kMaxDataBytes) {
-      return Error{Code::kTooLong, path + " is larger than 1 GiB", "--data"};
-    }
-  }
-  if (std::ferror(file.get()) != 0) return failed(errno);
-  return text;
-}
-
 // One line, redrawn, when a person looks; on standard error, so that the result stands alone.
 void draw_progress(const eval::PerplexityResult& so_far, int64_t windows) {
   constexpr int kWidth = 40;
@@ -67,7 +46,7 @@ void draw_progress(const eval::PerplexityResult& so_far, int64_t windows) {
 
 Result<void> evaluate(const PplOptions& options) {
   Interrupt interrupt;  // before the first thread
-  O3_ASSIGN(const std::string text, read_text(options.data));
+  O3_ASSIGN(const std::string text, read_data_file(options.data, kMaxDataBytes));
   O3_ASSIGN(const auto backend, make_backend(options.runtime));
   const model::LoadOptions load = load_options(options.runtime);
   O3_ASSIGN(const loader::LoadedModel loaded,
@@ -101,7 +80,9 @@ void add_ppl(CLI::App& parent, Action& action) {
   auto options = std::make_shared<PplOptions>();
   CLI::App* command = parent.add_subcommand("ppl", "Perplexity of a text file");
   command->add_option("--model", options->runtime.model, kModelHelp)->required();
-  command->add_option("--data", options->data, "Text file, taken as one string")->required();
+  command
+      ->add_option("--data", options->data, "Text file, taken as one string; - is standard input")
+      ->required();
   eval::PerplexityOptions& perplexity = options->perplexity;
   add_number(*command, "--window", perplexity.window, 2, 1 << 24, "Tokens per window");
   add_number(*command, "--stride", perplexity.stride, 1, 1 << 24, "Windows start every S tokens");
@@ -137,7 +118,7 @@ Result<void> write_logits(const LogitsOptions& options) {
   if (std::filesystem::equivalent(options.data, options.out, absent)) {
     return invalid("--out is the file of ids itself; another name would work", "out");
   }
-  O3_ASSIGN(const std::string text, read_text(options.data));
+  O3_ASSIGN(const std::string text, read_data_file(options.data, kMaxDataBytes));
   O3_ASSIGN(const auto lines, eval::read_id_lines(text));
   O3_ASSIGN(const auto backend, make_backend(options.runtime));
   const model::LoadOptions load = load_options(options.runtime);
@@ -166,7 +147,9 @@ void add_logits(CLI::App& parent, Action& action) {
   CLI::App* command =
       parent.add_subcommand("logits", "Logits of every position of token sequences");
   command->add_option("--model", options->runtime.model, kModelHelp)->required();
-  command->add_option("--data", options->data, "Lines of JSON lists of token ids")->required();
+  command
+      ->add_option("--data", options->data, "Lines of JSON lists of token ids; - is standard input")
+      ->required();
   command->add_option("--out", options->out, "File to write, float32 [ids, vocabulary] (NumPy)")
       ->required();
   command->add_flag("--json", options->json, "One JSON object on standard output");

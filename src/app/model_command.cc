@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // o3 model: looks into model files, writes them in the other form, makes random ones.
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -7,11 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "app/command.h"
+#include "app/describe_model.h"
+#include "app/interrupt.h"
 #include "app/runtime_options.h"
-#include "artifact/describe.h"
 #include "artifact/gguf/gguf_file.h"
 #include "artifact/hf/hf_directory.h"
 #include "loader/convert.h"
@@ -35,10 +38,10 @@ Result<Json> describe_files(const std::filesystem::path& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
     O3_ASSIGN(const artifact::HfDirectory directory, artifact::HfDirectory::open(path));
-    return artifact::describe(directory);
+    return describe(directory);
   }
   O3_ASSIGN(const artifact::GgufFile file, artifact::GgufFile::open(path));
-  return artifact::describe(file);
+  return describe(file);
 }
 
 // What loading it here would take.
@@ -92,7 +95,7 @@ Result<void> inspect(const InspectOptions& options) {
   if (options.json) {
     text = all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   } else {
-    text = artifact::describe_text(all);
+    text = describe_text(all);
     text += memory.ok() ? memory_text(*memory)
                         : "\nThis build cannot run it: " + memory.error().message + "\n";
   }
@@ -107,11 +110,23 @@ struct ConvertCommand {
   bool json = false;
 };
 
+// Runs what writes a file; Ctrl-C and its like stop it, and nothing is left behind.
+template <class Write>
+auto interruptible(const Write& write) {
+  Interrupt interrupt;
+  std::atomic<bool> stopped{false};
+  const auto stopping = interrupt.handle([&stopped] { stopped = true; });
+  return write([&stopped] { return !stopped.load(); });
+}
+
 Result<void> convert(const ConvertCommand& command) {
   const auto overwrite = command.force ? artifact::Overwrite::kYes : artifact::Overwrite::kNo;
-  O3_ASSIGN(
-      const loader::ConvertResult result,
-      loader::convert_model({.from = command.from, .to = command.to, .overwrite = overwrite}));
+  O3_ASSIGN(const loader::ConvertResult result, interruptible([&](artifact::KeepGoing keep_going) {
+              return loader::convert_model({.from = command.from,
+                                            .to = command.to,
+                                            .overwrite = overwrite,
+                                            .keep_going = std::move(keep_going)});
+            }));
   for (const std::string& note : result.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   if (result.widened > 0) {
     std::fprintf(stderr, "note: %lld quantised tensors became BF16\n",
@@ -161,9 +176,11 @@ const std::map<std::string, device::DType> kDTypes = {{"bf16", device::DType::kB
 
 Result<void> synthesize(const SynthOptions& options) {
   const std::string& head = options.head_dtype.empty() ? options.dtype : options.head_dtype;
-  return model::write_synthetic(options.shape,
-                                {.matrices = kDTypes.at(options.dtype), .head = kDTypes.at(head)},
-                                options.out);
+  const model::SyntheticTypes types{.matrices = kDTypes.at(options.dtype),
+                                    .head = kDTypes.at(head)};
+  return interruptible([&](const artifact::KeepGoing& keep_going) {
+    return model::write_synthetic(options.shape, types, options.out, keep_going);
+  });
 }
 
 void add_synth(CLI::App& model, Action& action) {

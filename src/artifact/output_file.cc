@@ -2,6 +2,7 @@
 #include "artifact/output_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace o3::artifact {
 namespace {
@@ -28,6 +30,49 @@ constexpr int kAttempts = 100;
 std::string partial_name(const fs::path& path, int attempt) {
   return path.string() + "." + std::to_string(::getpid()) + "-" + std::to_string(attempt) +
          ".partial";
+}
+
+// Whether `name` is one that partial_name() makes of a target called `target`.
+bool is_partial_of(std::string_view name, std::string_view target) {
+  constexpr std::string_view kEnding = ".partial";
+  if (!name.starts_with(target) || !name.ends_with(kEnding)) return false;
+  if (name.size() < target.size() + 1 + kEnding.size()) return false;
+  const std::string_view middle =
+      name.substr(target.size(), name.size() - target.size() - kEnding.size());
+  return middle.size() >= 4 && middle.front() == '.' &&
+         middle.find_first_not_of("0123456789-", 1) == std::string_view::npos;
+}
+
+// A lock lasts as long as its descriptor, so nobody holds that of a process which was killed.
+bool lock(const Descriptor& file) {
+  return file.get() >= 0 && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+// Locked, and still what stands under this name: no other process has taken it for a left-over.
+bool lock_named(const Descriptor& file, const std::string& name) {
+  struct stat held {};
+  struct stat named {};
+  if (::fstat(file.get(), &held) != 0) return false;
+  // Some network file systems have no locks: then left-overs stay.
+  if (!lock(file) && errno != ENOLCK && errno != EOPNOTSUPP) return false;
+  return ::lstat(name.c_str(), &named) == 0 && held.st_ino == named.st_ino &&
+         held.st_dev == named.st_dev;
+}
+
+// What killed processes left of earlier attempts. Where it cannot be removed it stays.
+void remove_left_overs(const fs::path& path) {
+  std::error_code error;
+  const fs::path parent = path.parent_path();
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(parent.empty() ? "." : parent, error)) {
+    if (is_partial_of(entry.path().filename().string(), path.filename().string())) {
+      found.push_back(entry.path());
+    }
+  }
+  for (const fs::path& left : found) {
+    const Descriptor file(::open(left.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (lock(file)) fs::remove_all(left, error);
+  }
 }
 
 Error conflict(const fs::path& path) {
@@ -64,8 +109,12 @@ Result<void> check_target(const fs::path& path, fs::file_type expected, Overwrit
   if (!is_there(path)) return {};
   if (overwrite == Overwrite::kNo) return conflict(path);
   std::error_code error;
-  const fs::file_type found = fs::status(path, error).type();
-  if (found == expected || found == fs::file_type::not_found) return {};
+  const fs::file_type found = fs::symlink_status(path, error).type();
+  if (found == expected) return {};
+  if (found == fs::file_type::symlink) {
+    return invalid(path.string() +
+                   " is a link; only what it points to can be replaced, by its name");
+  }
   const bool file = expected == fs::file_type::regular;
   return invalid(path.string() + " is there and is not a " + (file ? "regular file" : "directory") +
                  "; only that can be replaced");
@@ -73,13 +122,19 @@ Result<void> check_target(const fs::path& path, fs::file_type expected, Overwrit
 
 }  // namespace
 
-Result<OutputFile> OutputFile::create(const fs::path& path, Overwrite overwrite) {
+Result<OutputFile> OutputFile::create(const fs::path& path, Overwrite overwrite,
+                                      KeepGoing keep_going) {
   O3_TRY(check_target(path, fs::file_type::regular, overwrite));
+  remove_left_overs(path);
   for (int attempt = 0;; ++attempt) {
     std::string partial = partial_name(path, attempt);
     Descriptor file(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (file.get() >= 0) return OutputFile(path, std::move(partial), std::move(file), overwrite);
-    if (errno != EEXIST || attempt == kAttempts) return os_error(partial, "create", errno);
+    if (file.get() >= 0 && lock_named(file, partial)) {
+      return OutputFile(path, std::move(partial), std::move(file), overwrite,
+                        std::move(keep_going));
+    }
+    if ((file.get() < 0 && errno != EEXIST) || attempt == kAttempts)
+      return os_error(partial, "create", errno);
   }
 }
 
@@ -94,6 +149,7 @@ Result<void> OutputFile::write(std::span<const std::byte> bytes) {
 }
 
 Result<void> OutputFile::flush() {
+  if (keep_going_ && !keep_going_()) return Error{Code::kCancelled, "interrupted", {}};
   std::string_view left = buffer_;
   while (!left.empty()) {
     const ssize_t count = ::write(file_.get(), left.data(), left.size());
@@ -116,12 +172,18 @@ Result<void> OutputFile::commit() {
 Result<OutputDirectory> OutputDirectory::create(const fs::path& path, Overwrite overwrite) {
   const fs::path target = without_slash(path);
   O3_TRY(check_target(target, fs::file_type::directory, overwrite));
+  remove_left_overs(target);
   for (int attempt = 0;; ++attempt) {
     fs::path partial = partial_name(target, attempt);
-    if (::mkdir(partial.c_str(), 0777) == 0) {
-      return OutputDirectory(target, std::move(partial), overwrite);
+    const bool made = ::mkdir(partial.c_str(), 0777) == 0;
+    if (made) {
+      Descriptor lock(::open(partial.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (lock.get() >= 0 && lock_named(lock, partial.string())) {
+        return OutputDirectory(target, std::move(partial), std::move(lock), overwrite);
+      }
     }
-    if (errno != EEXIST || attempt == kAttempts) return os_error(partial.string(), "create", errno);
+    if ((!made && errno != EEXIST) || attempt == kAttempts)
+      return os_error(partial.string(), "create", errno);
   }
 }
 
@@ -132,17 +194,29 @@ OutputDirectory::~OutputDirectory() {
 
 Result<void> OutputDirectory::commit() {
   O3_TRY(sync_directory(partial_));
+  if (overwrite_ == Overwrite::kYes && is_there(path_)) return replace();
+  O3_TRY(rename_to(partial_, path_, Overwrite::kNo));
+  partial_.clear();
+  return sync_directory(path_.parent_path());
+}
+
+Result<void> OutputDirectory::replace() {
+  std::error_code ignored;
+  if (::renameat2(AT_FDCWD, partial_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) == 0) {
+    fs::remove_all(partial_, ignored);  // what was there
+    partial_.clear();
+    return sync_directory(path_.parent_path());
+  }
+  if (errno != EINVAL && errno != ENOSYS) return os_error(path_.string(), "create", errno);
   const fs::path old = partial_.string() + ".old";
-  const bool replaces = overwrite_ == Overwrite::kYes && is_there(path_);
-  if (replaces) O3_TRY(rename_to(path_, old, Overwrite::kYes));
+  O3_TRY(rename_to(path_, old, Overwrite::kYes));
   Result<void> renamed = rename_to(partial_, path_, Overwrite::kNo);
   if (!renamed.ok()) {
-    if (replaces) O3_TRY(rename_to(old, path_, Overwrite::kNo));
+    O3_TRY(rename_to(old, path_, Overwrite::kNo));
     return renamed;
   }
   partial_.clear();
-  std::error_code ignored;
-  if (replaces) fs::remove_all(old, ignored);
+  fs::remove_all(old, ignored);
   return sync_directory(path_.parent_path());
 }
 

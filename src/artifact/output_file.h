@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,12 +16,19 @@ namespace o3::artifact {
 
 enum class Overwrite : bool { kNo, kYes };
 
+// Asked from time to time while much is written; false: stop, which is told as kCancelled. Empty:
+// always true.
+using KeepGoing = std::function<bool()>;
+
 // Written under another name in the same directory (PATH.*.partial), synced, then renamed.
-// Without commit() the destructor leaves nothing behind.
+// Without commit() the destructor leaves nothing behind; what a process that was killed has left
+// of an earlier attempt is removed (partial files are locked while somebody writes them).
 class OutputFile {
  public:
-  // kConflict: PATH is there and may not be overwritten. Otherwise as os_error().
-  static Result<OutputFile> create(const std::filesystem::path& path, Overwrite overwrite);
+  // kConflict: PATH is there and may not be overwritten; kInvalid: it is a link, or no regular
+  // file. Otherwise as os_error().
+  static Result<OutputFile> create(const std::filesystem::path& path, Overwrite overwrite,
+                                   KeepGoing keep_going = {});
 
   OutputFile(OutputFile&&) = default;
   OutputFile& operator=(OutputFile&&) = delete;
@@ -35,11 +43,13 @@ class OutputFile {
   Result<void> commit();
 
  private:
-  OutputFile(std::filesystem::path path, std::string partial, Descriptor file, Overwrite overwrite)
+  OutputFile(std::filesystem::path path, std::string partial, Descriptor file, Overwrite overwrite,
+             KeepGoing keep_going)
       : path_(std::move(path)),
         partial_(std::move(partial)),
         file_(std::move(file)),
-        overwrite_(overwrite) {}
+        overwrite_(overwrite),
+        keep_going_(std::move(keep_going)) {}
 
   Result<void> flush();
 
@@ -47,6 +57,7 @@ class OutputFile {
   std::string partial_;  // empty once renamed
   Descriptor file_;
   Overwrite overwrite_;
+  KeepGoing keep_going_;
   std::string buffer_;
   uint64_t written_ = 0;
 };
@@ -63,15 +74,21 @@ class OutputDirectory {
   ~OutputDirectory();
 
   const std::filesystem::path& path() const noexcept { return partial_; }
-  // What was there before is moved aside first and removed last.
+  // Changes places with what was there before, which is removed last.
   Result<void> commit();
 
  private:
-  OutputDirectory(std::filesystem::path path, std::filesystem::path partial, Overwrite overwrite)
-      : path_(std::move(path)), partial_(std::move(partial)), overwrite_(overwrite) {}
+  OutputDirectory(std::filesystem::path path, std::filesystem::path partial, Descriptor lock,
+                  Overwrite overwrite)
+      : path_(std::move(path)),
+        partial_(std::move(partial)),
+        lock_(std::move(lock)),
+        overwrite_(overwrite) {}
+  Result<void> replace();
 
   std::filesystem::path path_;
   std::filesystem::path partial_;  // empty once renamed
+  Descriptor lock_;                // the directory itself
   Overwrite overwrite_;
 };
 

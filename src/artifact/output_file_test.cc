@@ -61,11 +61,70 @@ TEST_F(Output, NeverReplacesWhatIsNotAFile) {
   for (const char* name : {"pipe", "link", "directory"}) {
     const auto refused = OutputFile::create(at(name), Overwrite::kYes);
     ASSERT_FALSE(refused.ok()) << name;
-    EXPECT_NE(refused.error().message.find("not a regular file"), std::string::npos) << name;
+    const char* says = name == std::string("link") ? "is a link" : "not a regular file";
+    EXPECT_NE(refused.error().message.find(says), std::string::npos) << name;
   }
   ASSERT_TRUE(write(at("file"), "one", Overwrite::kNo).ok());
   EXPECT_FALSE(OutputDirectory::create(at("file"), Overwrite::kYes).ok());
   EXPECT_EQ(entries(), 4U);
+}
+
+// Neither the link nor what it points to is what the name was meant for.
+TEST_F(Output, LinksAreNotReplaced) {
+  fs::create_directory(at("directory"));
+  ASSERT_TRUE(write(at("directory") / "f", "kept", Overwrite::kNo).ok());
+  fs::create_symlink("directory", at("to_directory"));
+  fs::create_symlink("directory/f", at("to_file"));
+  fs::create_symlink("nowhere", at("dangling"));
+  for (const char* name : {"to_directory", "to_directory/", "to_file", "dangling"}) {
+    for (const auto& error : {OutputDirectory::create(at(name), Overwrite::kYes).error(),
+                              OutputFile::create(at("dangling"), Overwrite::kYes).error()}) {
+      EXPECT_EQ(error.code, Code::kInvalid) << name;
+      EXPECT_NE(error.message.find("is a link"), std::string::npos) << error.message;
+    }
+    EXPECT_EQ(OutputDirectory::create(at(name), Overwrite::kNo).error().code, Code::kConflict);
+  }
+  EXPECT_EQ(read(at("directory") / "f"), "kept");
+  EXPECT_EQ(entries(), 4U);
+}
+
+TEST_F(Output, WhatKilledProcessesLeftIsRemoved) {
+  for (const char* name : {"a.7-0.partial", "a.7-1.partial"}) std::ofstream(at(name)) << "left";
+  fs::create_directory(at("a.99-0.partial"));
+  std::ofstream(at("a.99-0.partial") / "inside") << "left";
+  // Not ours, or somebody's who still writes.
+  for (const char* name : {"ab.7-0.partial", "a.7-0.partial.old", "a.mine.partial", "a..partial"}) {
+    std::ofstream(at(name)) << "kept";
+  }
+  fs::create_symlink("ab.7-0.partial", at("a.8-0.partial"));
+  auto first = OutputFile::create(at("a"), Overwrite::kNo);
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(entries(), 6U);
+  auto second = OutputFile::create(at("a"), Overwrite::kNo);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(entries(), 7U);
+  ASSERT_TRUE(first->write("one").ok());
+  ASSERT_TRUE(first->commit().ok());
+  EXPECT_EQ(read(at("a")), "one");
+  auto directory = OutputDirectory::create(at("d"), Overwrite::kNo);
+  ASSERT_TRUE(directory.ok());
+  auto other = OutputDirectory::create(at("d"), Overwrite::kNo);
+  ASSERT_TRUE(other.ok());
+  EXPECT_TRUE(fs::exists(directory->path()));
+  ASSERT_TRUE(directory->commit().ok());
+}
+
+TEST_F(Output, StopsWhenToldTo) {
+  bool going = true;
+  {
+    auto file = OutputFile::create(at("a"), Overwrite::kNo, [&going] { return going; });
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE(file->write(std::string(3U << 20U, 'x')).ok());
+    going = false;
+    EXPECT_EQ(file->write(std::string(3U << 20U, 'x')).error().code, Code::kCancelled);
+    EXPECT_EQ(file->commit().error().code, Code::kCancelled);
+  }
+  EXPECT_EQ(entries(), 0U);
 }
 
 TEST_F(Output, OverwritesOnlyWhenToldTo) {

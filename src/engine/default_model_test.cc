@@ -9,7 +9,7 @@
 #include "base/testing/model_file.h"
 #include "device/cpu/cpu_backend.h"
 #include "engine/testing/batch_comparison.h"
-#include "model/family.h"
+#include "model/load_model.h"
 
 namespace o3::engine {
 namespace {

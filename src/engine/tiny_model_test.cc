@@ -6,7 +6,7 @@
 
 #include "device/cpu/cpu_backend.h"
 #include "engine/testing/batch_comparison.h"
-#include "model/family.h"
+#include "model/load_model.h"
 #include "model/testing/test_gguf.h"
 
 namespace o3::engine {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "eval/testing/golden.h"
-#include "eval/testing/test_directory.h"
 #include "loader/convert.h"
 #include "loader/loaded_model.h"
+#include "model/testing/test_directory.h"
 
 namespace o3::eval {
 namespace {
@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 using device::DType;
 using device::cpu::Isa;
 using kernels::Compute;
+using model::ScratchDirectory;
 
 constexpr double kGolden = 1e-4;  // as the files themselves; see eval/family_golden_test.cc
 constexpr double kSame = 1e-6;    // the same weights; the order of sums may differ

@@ -11,8 +11,8 @@
 
 #include "eval/model_session.h"
 #include "eval/testing/golden.h"
-#include "eval/testing/test_directory.h"
 #include "model/hf/hf_config.h"
+#include "model/testing/test_directory.h"
 
 namespace o3::eval {
 namespace {
@@ -20,6 +20,8 @@ namespace {
 using device::DType;
 using device::cpu::Isa;
 using kernels::Compute;
+using model::ScratchDirectory;
+using model::TestDirectory;
 using nlohmann::json;
 
 constexpr double kF32Tolerance = 1e-4;   // the reference computes angles and softmax in FP32
@@ -138,7 +140,8 @@ TEST_P(HfForms, OlderConfigurations) {
   rope.erase("rope_theta");
   const json type = rope.at("rope_type");
   rope.erase("rope_type");
-  rope["type"] = type;
+  // transformers reads this older name for all but Gemma.
+  rope[config["model_type"] == "gemma3_text" ? "rope_type" : "type"] = type;
   config["rope_scaling"] = type == "default" ? json() : rope;
   config["torch_dtype"] = "float16";
   config.erase("dtype");
@@ -312,6 +315,33 @@ const Refused kRefused[] = {
     {"tensor_missing", "tiny_yarn",
      [](TestDirectory& d) { d.tensors.erase("model.layers.1.mlp.up_proj.weight"); }, Code::kInvalid,
      "model.layers.1.mlp.up_proj.weight is missing"},
+    {"gguf_name_beside", "tiny_yarn",
+     [](TestDirectory& d) {
+       d.tensors["blk.0.attn_q.weight"] = d.tensors.at("model.layers.0.self_attn.q_proj.weight");
+     },
+     Code::kInvalid, "blk.0.attn_q.weight, which is a name of GGUF files"},
+    {"gguf_name_instead", "tiny_yarn",
+     [](TestDirectory& d) {
+       d.rename("model.layers.0.self_attn.q_proj.weight", "blk.0.attn_q.weight");
+     },
+     Code::kInvalid, "model.layers.0.self_attn.q_proj.weight would work"},
+    {"gguf_divisors", "tiny_yarn",
+     [](TestDirectory& d) {
+       d.tensors["rope_freqs.weight"] = {{8}, std::vector<float>(8, 2.0F)};
+     },
+     Code::kInvalid, "rope_freqs.weight, which is a name of GGUF files"},
+    {"both_prefixes", "tiny_gemma3",
+     [](TestDirectory& d) {
+       const auto norm = d.tensors.at("model.norm.weight");
+       d.tensors["model.language_model.norm.weight"] = norm;
+       d.config = {{"model_type", "gemma3"}, {"text_config", json(d.config)}};
+     },
+     Code::kInvalid, "model.norm.weight twice"},
+    {"empty_matrix", "tiny_yarn",
+     [](TestDirectory& d) {
+       d.tensors["model.layers.1.mlp.up_proj.weight"] = {{0, 32}, {}};
+     },
+     Code::kInvalid, "model.layers.1.mlp.up_proj.weight is empty"},
     {"tensor_too_many", "tiny_yarn",
      [](TestDirectory& d) {
        d.tensors["model.layers.1.mlp.extra.weight"] = {{2}, {1, 2}};
@@ -338,6 +368,14 @@ INSTANTIATE_TEST_SUITE_P(Each, HfRefused, testing::ValuesIn(kRefused),
                          [](const testing::TestParamInfo<Refused>& test) {
                            return test.param.name;
                          });
+
+TEST(HfLeftOut, WhatCannotBeAWeight) {
+  TestDirectory directory = TestDirectory::open("tiny_qwen3");
+  directory.tensors["model.layers.0.self_attn.masked_bias"] = {{0}, {}};
+  const ScratchDirectory scratch("left_out");
+  directory.write(scratch.path());
+  EXPECT_LE(distance_of(scratch.path(), "tiny_qwen3", Isa::kGeneric), kF32Tolerance);
+}
 
 // A head in the file of a tied model: the same values are the embedding, others are the head.
 TEST(HfTied, AHeadInTheFile) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "config/json_reader.h"
 #include "eval/model_session.h"
 #include "eval/npy_writer.h"
 
@@ -15,12 +16,18 @@ namespace {
 constexpr int64_t kStepRows = 512;
 constexpr int64_t kStepLogits = int64_t{1} << 24;  // values: 64 MiB
 
+// A list of ids as long as the longest context, and then some.
+constexpr config::JsonLimits kLineLimits{
+    .bytes = size_t{64} << 20, .depth = 8, .values = size_t{1} << 22};
+
 Error in_line(size_t line, const std::string& problem) {
   return invalid("line " + std::to_string(line + 1) + " " + problem, "--data");
 }
 
 Result<std::vector<Token>> read_ids(std::string_view text, size_t line) {
-  nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
+  auto parsed = config::read_json(text, kLineLimits);
+  if (!parsed.ok()) return in_line(line, "is no JSON that is taken: " + parsed.error().message);
+  nlohmann::json value = *std::move(parsed);
   if (value.is_object() && value.contains("ids")) value = nlohmann::json(value["ids"]);
   if (!value.is_array()) {
     return in_line(line, "is no JSON list of token ids, nor an object that has one as \"ids\"");

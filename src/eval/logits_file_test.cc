@@ -93,8 +93,9 @@ TEST(IdLines, ListsAndObjects) {
 }
 
 TEST(IdLines, OtherLinesAreRefusedByNumber) {
-  for (const char* text : {"[1]\n\n[2]", "[1]\n[1.5]", "[1]\n[-1]", "[1]\n[4294967296]",
-                           "[1]\n[\"1\"]", "[1]\n[1", "[1]\n{}", "[1]\n5"}) {
+  for (const char* text :
+       {"[1]\n\n[2]", "[1]\n[1.5]", "[1]\n[-1]", "[1]\n[4294967296]",
+        "[1]\n{\"ids\":[1],\"ids\":[2]}", "[1]\n[\"1\"]", "[1]\n[1", "[1]\n{}", "[1]\n5"}) {
     const auto lines = read_id_lines(text);
     ASSERT_FALSE(lines.ok()) << text;
     EXPECT_EQ(lines.error().message.find("line 2 "), 0U) << lines.error().message;

@@ -70,10 +70,10 @@ void bench_linear(CpuBackend& backend, const testing::LinearCase& c, Compute com
   std::vector<std::unique_ptr<LinearWeights>> copies;
   int64_t total = 0;
   while (total < (int64_t{64} << 20) && copies.size() < 100) {
-    auto packed = pack_linear(parts, compute, backend);
+    auto packed = pack_linear(parts, backend);
     if (!packed.ok()) return;
-    total += packed->weights->bytes();
-    copies.push_back(std::move(packed->weights));
+    total += (*packed)->bytes();
+    copies.push_back(*std::move(packed));
   }
   const Tensor x = testing::random_f32(rng, c.rows, c.in);
   const Tensor y(DType::kF32, c.rows, c.out);

@@ -150,8 +150,8 @@ void run_product(const Product& product, ThreadPool& threads) {
 
 }  // namespace
 
-Result<PackedLinear> pack_linear(std::span<const TensorView> parts, Compute /*compute*/,
-                                 device::Backend& backend) {
+Result<std::unique_ptr<LinearWeights>> pack_linear(std::span<const TensorView> parts,
+                                                   device::Backend& backend) {
   O3_ASSIGN(CpuBackend * owner, cpu_backend(backend));
   O3_ASSIGN(const std::vector<const std::byte*> rows, collect_rows(parts));
   const DType dtype = parts[0].dtype;
@@ -167,8 +167,8 @@ Result<PackedLinear> pack_linear(std::span<const TensorView> parts, Compute /*co
     cpu::pack_groups(dtype, in, layout, kernel.bytes, rows, begin, end - begin,
                      to + begin * layout.group_bytes);
   });
-  return PackedLinear{
-      std::make_unique<PackedMatrix>(std::move(kernel), in, out, layout, std::move(data)), false};
+  return std::unique_ptr<LinearWeights>(
+      std::make_unique<PackedMatrix>(std::move(kernel), in, out, layout, std::move(data)));
 }
 
 void linear(const LinearWeights& w, TensorView x, TensorView y, bool accumulate, ExecCtx& ctx) {

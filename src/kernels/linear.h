@@ -24,13 +24,9 @@ class LinearWeights {
 
 // Packs `parts` (each rank 2, [out_i, in], host memory, equal dtype and `in`) for the backend.
 // kUnsupported names the dtype and shape when no kernel of the table fits. The views may be
-// released afterwards unless the kernel uses file layout in place, which `keeps_source` tells.
-struct PackedLinear {
-  std::unique_ptr<LinearWeights> weights;
-  bool keeps_source = false;  // true: the memory behind `parts` must outlive the weights
-};
-Result<PackedLinear> pack_linear(std::span<const TensorView> parts, Compute compute,
-                                 device::Backend& backend);
+// released afterwards.
+Result<std::unique_ptr<LinearWeights>> pack_linear(std::span<const TensorView> parts,
+                                                   device::Backend& backend);
 
 // x, y: F32, [n, in] and [n, out]. Results for one row do not depend on n (batch-invariant):
 // integer accumulation per block, or a fixed order of FP32 sums.

@@ -23,11 +23,11 @@ using testing::Workspace;
 
 class Linear : public testing::EveryIsa {
  protected:
-  std::unique_ptr<LinearWeights> pack(const Tensor& w, Compute compute) {
+  std::unique_ptr<LinearWeights> pack(const Tensor& w) {
     const std::array parts{w.view()};
-    auto packed = pack_linear(parts, compute, backend());
+    auto packed = pack_linear(parts, backend());
     EXPECT_TRUE(packed.ok()) << (packed.ok() ? "" : packed.error().message);
-    return std::move(packed->weights);
+    return *std::move(packed);
   }
 
   void multiply(const LinearWeights& w, TensorView x, TensorView y, bool accumulate,
@@ -61,7 +61,7 @@ TEST_P(Linear, AgreesWithDoublePrecision) {
       const Tensor w = random_weights(rng, c.dtype, c.out, c.in);
       const Tensor x = random_f32(rng, c.rows, c.in, 1.0F, 5);
       Tensor y(DType::kF32, c.rows, c.out, 3);
-      multiply(*pack(w, compute), x.view(), y.view(), false, compute);
+      multiply(*pack(w), x.view(), y.view(), false, compute);
       ref::Matrix input = ref::from_view(x.view());
       const bool quantized = compute == Compute::kFast && device::traits(c.dtype).quantized;
       if (quantized) input = ref::quantize_activations(input);
@@ -101,7 +101,7 @@ TEST_P(Linear, ModelShapes) {
     const Tensor w = random_weights(rng, c.dtype, c.out, c.in);
     const Tensor x = random_f32(rng, c.rows, c.in);
     Tensor y(DType::kF32, c.rows, c.out);
-    multiply(*pack(w, Compute::kFast), x.view(), y.view(), false, Compute::kFast);
+    multiply(*pack(w), x.view(), y.view(), false, Compute::kFast);
     const std::vector<int64_t> rows{0, c.rows / 2, c.rows - 1};
     std::vector<int64_t> outs;
     for (int64_t o = 0; o < c.out; o += 37) outs.push_back(o);  // NOLINT: a handful
@@ -130,7 +130,7 @@ TEST_P(Linear, AccumulatesOntoWhatIsThere) {
         for (int64_t o = 0; o < 21; ++o) expected.y.at(r, o) += y.at(r, o);
         for (int64_t o = 0; o < 21; ++o) expected.magnitude.at(r, o) += std::fabs(y.at(r, o));
       }
-      multiply(*pack(w, Compute::kF32), x.view(), y.view(), true, Compute::kF32);
+      multiply(*pack(w), x.view(), y.view(), true, Compute::kF32);
       expect_close(expected, y, 260, kMinimumFactor);
     }
   }
@@ -143,7 +143,7 @@ TEST_P(Linear, RowsDoNotDependOnTheBatch) {
   for (const DType dtype : kEveryType) {
     const int64_t in = device::traits(dtype).block_elements == 256 ? 512 : 352;
     for (const Compute compute : {Compute::kFast, Compute::kF32}) {
-      const auto w = pack(random_weights(rng, dtype, kOut, in), compute);
+      const auto w = pack(random_weights(rng, dtype, kOut, in));
       const Tensor x = random_f32(rng, 300, in);
       Tensor alone(DType::kF32, 300, kOut);
       const auto rows = [](const Tensor& t, int64_t first, int64_t count) {
@@ -175,16 +175,16 @@ TEST_P(Linear, StacksPartsAlongTheOutputs) {
   const Tensor a = random_weights(rng, DType::kQ4_1, 19, 64);
   const Tensor b = random_weights(rng, DType::kQ4_1, 8, 64);
   const std::array parts{a.view(), b.view()};
-  auto packed = pack_linear(parts, Compute::kFast, backend());
+  auto packed = pack_linear(parts, backend());
   ASSERT_TRUE(packed.ok());
-  EXPECT_EQ(packed->weights->out_features(), 27);
+  EXPECT_EQ((*packed)->out_features(), 27);
   const Tensor x = random_f32(rng, 3, 64);
   Tensor both(DType::kF32, 3, 27);
   Tensor first(DType::kF32, 3, 19);
   Tensor second(DType::kF32, 3, 8);
-  multiply(*packed->weights, x.view(), both.view(), false, Compute::kFast);
-  multiply(*pack(a, Compute::kFast), x.view(), first.view(), false, Compute::kFast);
-  multiply(*pack(b, Compute::kFast), x.view(), second.view(), false, Compute::kFast);
+  multiply(**packed, x.view(), both.view(), false, Compute::kFast);
+  multiply(*pack(a), x.view(), first.view(), false, Compute::kFast);
+  multiply(*pack(b), x.view(), second.view(), false, Compute::kFast);
   for (int64_t r = 0; r < 3; ++r) {
     for (int64_t o = 0; o < 27; ++o) {
       EXPECT_EQ(both.at(r, o), o < 19 ? first.at(r, o) : second.at(r, o - 19));
@@ -199,7 +199,7 @@ TEST_P(Linear, PackingDoesNotWiden) {
   Rng rng(5);
   for (const DType dtype : kEveryType) {
     const Tensor w = random_weights(rng, dtype, 64, 768);
-    const auto packed = pack(w, Compute::kFast);
+    const auto packed = pack(w);
     EXPECT_LE(static_cast<double>(packed->bytes()),
               1.07 * static_cast<double>(64 * device::row_bytes(dtype, 768)))
         << packed->kernel_name();
@@ -215,11 +215,11 @@ TEST_P(Linear, NonFiniteScalesStayInTheirOutput) {
         const Tensor w = random_weights(rng, dtype, 5, 512);
         const Tensor x = random_f32(rng, rows, 512);
         Tensor clean(DType::kF32, rows, 5);
-        multiply(*pack(w, compute), x.view(), clean.view(), false, compute);
+        multiply(*pack(w), x.view(), clean.view(), false, compute);
         auto* spoilt = w.view().row<std::byte>(2);
         std::fill_n(spoilt, device::traits(dtype).block_bytes, std::byte{0xff});
         Tensor y(DType::kF32, rows, 5);
-        multiply(*pack(w, compute), x.view(), y.view(), false, compute);
+        multiply(*pack(w), x.view(), y.view(), false, compute);
         for (int64_t r = 0; r < rows; ++r) {
           for (int64_t o = 0; o < 5; ++o) {
             ASSERT_EQ(std::isnan(y.at(r, o)), o == 2) << device::traits(dtype).name;
@@ -245,7 +245,7 @@ TEST_P(Linear, ExtremeQuants) {
           x.at(i / 512, i % 512) = i % 32 == 0 ? -1.0F : 1.0F;
         }
         Tensor y(DType::kF32, rows, 3);
-        multiply(*pack(filled, Compute::kFast), x.view(), y.view(), false, Compute::kFast);
+        multiply(*pack(filled), x.view(), y.view(), false, Compute::kFast);
         const ref::Matrix input = ref::quantize_activations(ref::from_view(x.view()));
         // d * q and the minimum cancel by as much as their own size.
         expect_close(ref::linear(input, ref::from_view(filled.view())), y, 520, 64);
@@ -264,7 +264,7 @@ TEST_P(Linear, ZeroTinyAndHugeActivations) {
     x.at(2, i) = 1e30F;
   }
   Tensor y(DType::kF32, 3, 16);
-  multiply(*pack(w, Compute::kFast), x.view(), y.view(), false, Compute::kFast);
+  multiply(*pack(w), x.view(), y.view(), false, Compute::kFast);
   for (int64_t o = 0; o < 16; ++o) {
     EXPECT_EQ(y.at(0, o), 0);
     EXPECT_NEAR(y.at(1, o), 0, 1e-38);
@@ -276,7 +276,7 @@ TEST_P(Linear, RefusesByName) {
   Rng rng(7);
   const Tensor w(DType::kI32, 4, 256);
   const std::array parts{w.view()};
-  const auto packed = pack_linear(parts, Compute::kFast, backend());
+  const auto packed = pack_linear(parts, backend());
   ASSERT_FALSE(packed.ok());
   EXPECT_EQ(packed.error().code, Code::kUnsupported);
   EXPECT_NE(packed.error().message.find("I32 matrix of 4 x 256"), std::string::npos)
@@ -284,8 +284,8 @@ TEST_P(Linear, RefusesByName) {
   const Tensor a = random_weights(rng, DType::kF32, 2, 8);
   const Tensor b = random_weights(rng, DType::kF32, 2, 9);
   const std::array unequal{a.view(), b.view()};
-  EXPECT_FALSE(pack_linear(unequal, Compute::kFast, backend()).ok());
-  EXPECT_FALSE(pack_linear({}, Compute::kFast, backend()).ok());
+  EXPECT_FALSE(pack_linear(unequal, backend()).ok());
+  EXPECT_FALSE(pack_linear({}, backend()).ok());
 }
 
 O3_FOR_EVERY_ISA(Linear);

@@ -52,7 +52,7 @@ Result<ConvertResult> to_directory(const ConvertOptions& options) {
   O3_TRY(text.commit());
   O3_ASSIGN(const auto shards,
             artifact::write_safetensors_set(directory.path(), std::move(converted.tensors),
-                                            options.shard_bytes));
+                                            options.shard_bytes, options.keep_going));
   static_cast<void>(shards);
   O3_TRY(directory.commit());
   return result;
@@ -74,9 +74,9 @@ Result<ConvertResult> to_gguf(const ConvertOptions& options) {
   }
   artifact::GgufWriter writer;
   model::add_gguf_settings(source, config, writer);
-  O3_TRY(add_gguf_tokenizer(*directory, writer, result.notes));
+  O3_TRY(add_gguf_tokenizer(*directory, config.vocabulary, writer, result.notes));
   for (artifact::RowTensor& tensor : converted.tensors) writer.add_tensor(std::move(tensor));
-  O3_TRY(writer.write(options.to, options.overwrite));
+  O3_TRY(writer.write(options.to, options.overwrite, options.keep_going));
   return result;
 }
 

@@ -15,6 +15,7 @@ struct ConvertOptions {
   std::filesystem::path from;
   std::filesystem::path to;
   artifact::Overwrite overwrite = artifact::Overwrite::kNo;
+  artifact::KeepGoing keep_going{};        // false: nothing is written, kCancelled
   int64_t shard_bytes = int64_t{5} << 30;  // of safetensors; transformers' own default
 };
 

@@ -2,6 +2,7 @@
 // Tokenizer, special tokens and chat templates in the other kind of file.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -21,8 +22,10 @@ Result<void> write_hf_tokenizer(const artifact::GgufFile& file,
                                 const std::filesystem::path& directory,
                                 nlohmann::ordered_json& config, std::vector<std::string>& notes);
 
-// The whole tokenizer.json and tokenizer_config.json as texts, the end tokens, the templates.
-Result<void> add_gguf_tokenizer(const artifact::HfDirectory& directory,
+// The whole tokenizer.json and tokenizer_config.json as texts, tokenizer.ggml.* where GGUF has
+// words for the tokenizer (else a note), the ids that the directory names, the templates. `rows` of
+// the embedding. kInvalid: a named id is none of them.
+Result<void> add_gguf_tokenizer(const artifact::HfDirectory& directory, int64_t rows,
                                 artifact::GgufWriter& writer, std::vector<std::string>& notes);
 
 }  // namespace o3::loader

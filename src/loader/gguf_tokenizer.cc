@@ -41,6 +41,18 @@ bool adds_bos_by_default(const text::TokenizerSpec& spec) {
 
 }  // namespace
 
+Result<void> check_named_tokens(const artifact::GgufFile& file, int64_t vocabulary) {
+  for (const char* name : {"bos", "eos", "eot", "eom", "unknown", "padding"}) {
+    const std::string key = "tokenizer.ggml." + std::string(name) + "_token_id";
+    O3_ASSIGN(const auto id, file.optional<int64_t>(key));
+    if (!id || (*id >= 0 && *id < vocabulary)) continue;
+    return invalid(key + " is " + std::to_string(*id) + ", which is outside the vocabulary of " +
+                       std::to_string(vocabulary) + " tokens",
+                   key);
+  }
+  return {};
+}
+
 Result<text::TokenizerSpec> gguf_tokenizer_spec(const artifact::GgufFile& file) {
   text::TokenizerSpec spec;
   O3_ASSIGN(spec.model, file.required<std::string>("tokenizer.ggml.model"));
@@ -70,15 +82,18 @@ Result<text::TokenizerSpec> gguf_tokenizer_spec(const artifact::GgufFile& file) 
 }
 
 Result<std::unique_ptr<text::Tokenizer>> load_gguf_tokenizer(const artifact::GgufFile& file) {
-  if (file.find("tokenizer.ggml.model") == nullptr) {
-    O3_ASSIGN(const auto json, file.optional<std::string_view>(kTokenizerJsonKey));
-    if (json) {
-      O3_ASSIGN(const auto config, file.optional<std::string_view>(kTokenizerConfigKey));
-      O3_ASSIGN(const text::TokenizerNames names, read_tokenizer_names(config.value_or("{}")));
-      return text::load_tokenizer_json(*json, names);
-    }
+  O3_ASSIGN(const auto json, file.optional<std::string_view>(kTokenizerJsonKey));
+  if (json) {
+    O3_ASSIGN(const auto config, file.optional<std::string_view>(kTokenizerConfigKey));
+    O3_ASSIGN(const text::TokenizerNames names, read_tokenizer_names(config.value_or("{}")));
+    O3_ASSIGN(auto loaded, text::load_tokenizer_json(*json, names));
+    O3_ASSIGN(const auto tokens, file.optional<artifact::StringArray>("tokenizer.ggml.tokens"));
+    const auto listed = static_cast<int64_t>(tokens ? tokens->size() : 0);
+    O3_TRY(check_named_tokens(file, std::max<int64_t>(listed, loaded->vocabulary_size())));
+    return loaded;
   }
   O3_ASSIGN(const text::TokenizerSpec spec, gguf_tokenizer_spec(file));
+  O3_TRY(check_named_tokens(file, static_cast<int64_t>(spec.tokens.size())));
   return text::load_tokenizer(spec);
 }
 

@@ -154,6 +154,24 @@ TEST(GgufTokenizer, WhatTheFirstFilesLeaveOut) {
   EXPECT_FALSE((*without)->adds_bos());
 }
 
+TEST(GgufTokenizer, IdsOutsideTheVocabularyAreRefused) {
+  for (const char* model : {"llama", "gpt2"}) {
+    for (const char* name : {"bos", "eos", "eot", "eom", "unknown", "padding"}) {
+      json vocabulary = golden()["vocabularies"][model];
+      for (const uint32_t id :
+           {static_cast<uint32_t>(vocabulary["tokens"].size()), uint32_t{4294967295U}}) {
+        vocabulary["ids"][name] = id;
+        const auto loaded =
+            load_written(model, std::string(model) == "gpt2" ? "gpt-2" : "", vocabulary);
+        ASSERT_FALSE(loaded.ok()) << name << id;
+        const std::string key = "tokenizer.ggml." + std::string(name) + "_token_id";
+        EXPECT_EQ(loaded.error().param, key);
+        EXPECT_EQ(loaded.error().code, Code::kInvalid);
+      }
+    }
+  }
+}
+
 TEST(GgufTokenizer, EndsOfTurnsAreControlWhateverTheirKind) {
   json vocabulary = golden()["vocabularies"]["llama"];
   for (const char* name : {"</s>", "<|im_end|>", "<turn>", "<message>"}) {

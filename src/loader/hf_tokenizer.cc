@@ -75,6 +75,12 @@ Result<std::unique_ptr<text::Tokenizer>> load_json_file(const fs::path& path) {
 
 }  // namespace
 
+Result<nlohmann::json> read_tokenizer_json(std::string_view text) {
+  O3_ASSIGN(nlohmann::json json, config::read_json(text, limits()));
+  if (!json.is_object()) return invalid("tokenizer.json holds no JSON object");
+  return json;
+}
+
 Result<text::TokenizerNames> read_tokenizer_names(std::string_view config) {
   O3_ASSIGN(const nlohmann::json json, config::read_json(config, limits()));
   if (!json.is_object()) return invalid("the tokenizer's configuration is no JSON object");

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "base/result.h"
@@ -14,6 +15,9 @@ namespace o3::loader {
 
 // Reads tokenizer.json and, where they are, tokenizer_config.json and special_tokens_map.json.
 Result<std::unique_ptr<text::Tokenizer>> load_hf_tokenizer(const std::filesystem::path& directory);
+
+// The text of a tokenizer.json, bounded as all JSON of files is.
+Result<nlohmann::json> read_tokenizer_json(std::string_view text);
 
 // What the text of a tokenizer_config.json says about BOS and EOS.
 Result<text::TokenizerNames> read_tokenizer_names(std::string_view config);

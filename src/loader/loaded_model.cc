@@ -12,6 +12,7 @@
 #include "artifact/hf/hf_directory.h"
 #include "base/local_time.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "loader/gguf_tokenizer.h"
 #include "loader/hf_tokenizer.h"
 #include "loader/template_source.h"
@@ -48,6 +49,16 @@ Result<std::vector<Token>> stop_tokens(const std::vector<int64_t>& named, const 
   std::sort(tokens.begin(), tokens.end());
   tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
   return tokens;
+}
+
+void warn_of_unread(const model::ModelSource& source) {
+  std::vector<std::string> names;
+  for (const artifact::UnreadTensor& tensor : source.checkpoint->unread()) {
+    names.push_back(printable(source.checkpoint->source_name(tensor.name)));
+  }
+  if (names.empty()) return;
+  log::warn("{}: tensors that cannot be weights are left out: {}", source.checkpoint->name(),
+            list_of(names, "; "));
 }
 
 Result<model::ModelSource> open_directory(
@@ -88,6 +99,7 @@ Result<LoadedModel> finish(LoadedModel loaded, const fs::path& path,
   loaded.template_variables["eos_token"] = token_text(*loaded.tokenizer, loaded.tokenizer->eos());
   take_template(read_model_templates(path), loaded);
   O3_ASSIGN(loaded.model, model::load_model(source, backend, options));
+  warn_of_unread(source);
   const int32_t embedded = loaded.model->config().vocabulary;
   if (embedded < loaded.tokenizer->vocabulary_size()) {
     return invalid("the tokenizer has " + std::to_string(loaded.tokenizer->vocabulary_size()) +
@@ -108,6 +120,8 @@ Result<LoadedModel> load_gguf(const fs::path& path, device::Backend& backend,
   O3_ASSIGN(auto more, file->optional<std::vector<int64_t>>(kStopTokensKey));
   std::vector<int64_t> named = std::move(more).value_or(std::vector<int64_t>{});
   if (end_of_turn) named.push_back(*end_of_turn);
+  O3_ASSIGN(const auto end, file->optional<int64_t>("tokenizer.ggml.eos_token_id"));
+  if (end) named.push_back(*end);
   O3_ASSIGN(loaded.stop_tokens, stop_tokens(named, kEndOfTurn, *loaded.tokenizer));
   O3_ASSIGN(const model::ModelSource source, model::open_source(file));
   return finish(std::move(loaded), path, source, backend, options);
@@ -121,7 +135,9 @@ Result<LoadedModel> load_hf(const fs::path& path, device::Backend& backend,
   loaded.file_bytes = directory->tensors().file_bytes();
   O3_ASSIGN(const model::ModelSource source, open_directory(directory));
   O3_ASSIGN(loaded.tokenizer, load_hf_tokenizer(path));
-  O3_ASSIGN(const std::vector<int64_t> named, model::hf_eos_tokens(*directory));
+  O3_ASSIGN(const model::ModelConfig config, model::read_config(source));
+  O3_TRY(model::check_hf_tokens(*directory, config.vocabulary));
+  O3_ASSIGN(const std::vector<int64_t> named, model::hf_token_ids(*directory, "eos_token_id"));
   O3_ASSIGN(loaded.stop_tokens, stop_tokens(named, "eos_token_id", *loaded.tokenizer));
   return finish(std::move(loaded), path, source, backend, options);
 }

@@ -12,7 +12,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "device/backend.h"
-#include "model/family.h"
+#include "model/load_model.h"
 #include "model/model.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"

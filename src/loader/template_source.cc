@@ -34,25 +34,6 @@ Result<std::string> read_file(const fs::path& path) {
   return std::string(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
 }
 
-// An object, empty where there is no file.
-Result<Json> read_object(const fs::path& path) {
-  if (!is_there(path)) return Json::object();
-  O3_ASSIGN(const std::string text, read_file(path));
-  auto json = text::read_template_json(text);
-  if (!json.ok()) return invalid(path.string() + ": " + json.error().message);
-  if (!json->is_object()) return invalid(path.string() + " does not hold a JSON object");
-  return *std::move(json);
-}
-
-// "<s>" or {"content": "<s>", ...}.
-std::optional<std::string> token_text(const Json& token) {
-  if (token.is_string()) return token.get<std::string>();
-  if (!token.is_object()) return std::nullopt;
-  const auto content = token.find("content");
-  if (content == token.end() || !content->is_string()) return std::nullopt;
-  return content->get<std::string>();
-}
-
 // Everything that is named ..._token and has a text.
 void take_tokens(const Json& from, Json& variables) {
   for (const auto& [name, token] : from.items()) {
@@ -80,8 +61,8 @@ Error no_template(const fs::path& path) {
 Result<TemplateSource> read_directory(const fs::path& path) {
   TemplateSource source;
   std::optional<std::string> main;
-  O3_ASSIGN(const Json config, read_object(path / "tokenizer_config.json"));
-  O3_ASSIGN(const Json map, read_object(path / "special_tokens_map.json"));
+  O3_ASSIGN(const Json config, read_json_object(path / "tokenizer_config.json"));
+  O3_ASSIGN(const Json map, read_json_object(path / "special_tokens_map.json"));
   take_tokens(config, source.variables);
   take_tokens(map, source.variables);
   if (is_there(path / "chat_template.jinja")) {
@@ -133,6 +114,23 @@ Result<TemplateSource> read_gguf(const fs::path& path) {
 }
 
 }  // namespace
+
+Result<Json> read_json_object(const fs::path& path) {
+  if (!is_there(path)) return Json::object();
+  O3_ASSIGN(const std::string text, read_file(path));
+  auto json = text::read_template_json(text);
+  if (!json.ok()) return invalid(path.string() + ": " + json.error().message);
+  if (!json->is_object()) return invalid(path.string() + " does not hold a JSON object");
+  return *std::move(json);
+}
+
+std::optional<std::string> token_text(const Json& token) {
+  if (token.is_string()) return token.get<std::string>();
+  if (!token.is_object()) return std::nullopt;
+  const auto content = token.find("content");
+  if (content == token.end() || !content->is_string()) return std::nullopt;
+  return content->get<std::string>();
+}
 
 Result<TemplateSource> read_model_templates(const fs::path& path) {
   std::error_code error;

@@ -14,12 +14,12 @@ using device::TensorView;
 
 Result<AttentionBlock> AttentionBlock::load(const AttentionShape& shape,
                                             const AttentionWeights& weights,
-                                            kernels::Compute compute, device::Backend& backend) {
+                                            device::Backend& backend) {
   AttentionBlock block;
   block.shape_ = shape;
   const std::array<TensorView, 3> qkv{weights.q, weights.k, weights.v};
-  O3_ASSIGN(block.qkv_, LinearLayer::pack(qkv, compute, backend));
-  O3_ASSIGN(block.output_, LinearLayer::pack({&weights.output, 1}, compute, backend));
+  O3_ASSIGN(block.qkv_, LinearLayer::pack(qkv, backend));
+  O3_ASSIGN(block.output_, LinearLayer::pack({&weights.output, 1}, backend));
   O3_TRY(block.load_vectors(weights, backend));
   return block;
 }

@@ -51,7 +51,7 @@ struct AttentionRows {
 class AttentionBlock {
  public:
   static Result<AttentionBlock> load(const AttentionShape& shape, const AttentionWeights& weights,
-                                     kernels::Compute compute, device::Backend& backend);
+                                     device::Backend& backend);
 
   // x[n, hidden] (normed) -> out[n, heads * head_dim]; rows outside `queries` are left unwritten.
   void attend(device::TensorView x, const AttentionRows& rows, const kernels::RopeTable& rope,
@@ -64,7 +64,6 @@ class AttentionBlock {
 
   int64_t width() const noexcept { return int64_t{shape_.desc.heads} * shape_.head_dim; }
   int64_t bytes() const noexcept;
-  bool keeps_source() const noexcept { return qkv_.keeps_source() || output_.keeps_source(); }
   int64_t workspace_bytes(int64_t rows, kernels::Compute compute, device::Backend& backend) const;
 
  private:

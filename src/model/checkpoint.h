@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "artifact/gguf/gguf_file.h"
+#include "artifact/unread_tensor.h"
 #include "device/tensor_view.h"
 
 namespace o3::model {
@@ -27,6 +30,14 @@ class Checkpoint {
   virtual const std::string& name() const noexcept = 0;                            // for messages
   virtual const device::TensorView* find_tensor(std::string_view name) const = 0;  // or nullptr
   virtual std::vector<std::string_view> tensor_names() const = 0;
+  // Tensors that no kernel reads, under GGUF's names too; not among the others.
+  virtual std::span<const artifact::UnreadTensor> unread() const noexcept = 0;
+  const artifact::UnreadTensor* find_unread(std::string_view name) const {
+    const auto all = unread();
+    const auto at = std::find_if(all.begin(), all.end(),
+                                 [name](const auto& tensor) { return tensor.name == name; });
+    return at == all.end() ? nullptr : &*at;
+  }
   // What the files call a tensor, whether or not they have it; for messages.
   virtual std::string source_name(std::string_view name) const = 0;
   virtual Convention convention() const noexcept = 0;
@@ -48,6 +59,9 @@ class GgufCheckpoint final : public Checkpoint {
     std::vector<std::string_view> names;
     for (const artifact::GgufTensor& tensor : file_->tensors()) names.push_back(tensor.name);
     return names;
+  }
+  std::span<const artifact::UnreadTensor> unread() const noexcept override {
+    return file_->unread();
   }
   std::string source_name(std::string_view name) const override { return std::string(name); }
   Convention convention() const noexcept override { return Convention::kGguf; }

@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/config_reader.h"
 
+#include <array>
+#include <charconv>
 #include <iterator>
 #include <string>
+#include <type_traits>
 #include <variant>
 
 namespace o3::model {
 namespace {
 
+// The shortest text that gives the number back: "1e-20", "0.1", "4096".
 std::string number_text(double value) {
-  std::string text = std::to_string(value);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.begin(), text.end(), value);
+  return {text.data(), end.ptr};
 }
 
 template <class T>
 Error out_of_range(const std::string& key, T value, T least, T most) {
-  const auto text = [](T number) { return number_text(static_cast<double>(number)); };
+  const auto text = [](T number) {
+    if constexpr (std::is_integral_v<T>) return std::to_string(number);
+    return number_text(static_cast<double>(number));
+  };
   return invalid(
       key + " is " + text(value) + "; it must be from " + text(least) + " to " + text(most), key);
 }

@@ -66,7 +66,6 @@ class DecoderModel final : public HostModel {
   }
 
   Result<void> pack(const DecoderTensors& tensors);
-  bool keeps_source() const noexcept;
 
   const ModelConfig& config() const noexcept override { return config_; }
   std::span<const cache::CacheSpec> cache_specs() const noexcept override { return specs_; }
@@ -101,10 +100,9 @@ Result<DecoderLayer> DecoderModel::pack_layer(const LayerTensors& tensors, int32
   };
   DecoderLayer layer;
   O3_ASSIGN(layer.attention_norm, norm(tensors.attention_norm));
-  O3_ASSIGN(layer.attention,
-            AttentionBlock::load(shape, tensors.attention, options_.compute, backend_));
+  O3_ASSIGN(layer.attention, AttentionBlock::load(shape, tensors.attention, backend_));
   O3_ASSIGN(layer.ffn_norm, norm(tensors.ffn_norm));
-  O3_ASSIGN(layer.ffn, make_gated_ffn(tensors.ffn, config_.activation, options_.compute, backend_));
+  O3_ASSIGN(layer.ffn, make_gated_ffn(tensors.ffn, config_.activation, backend_));
   if (config_.post_norms) {
     O3_ASSIGN(layer.post_attention_norm, norm(tensors.post_attention_norm));
     O3_ASSIGN(layer.post_ffn_norm, norm(tensors.post_ffn_norm));
@@ -128,18 +126,11 @@ Result<void> DecoderModel::pack(const DecoderTensors& tensors) {
   }
   O3_ASSIGN(output_norm_,
             RmsNorm::load(tensors.output_norm, config_.rms_eps, config_.norm_offset, backend_));
-  auto head = LinearLayer::pack({&tensors.head, 1}, options_.compute, backend_);
+  auto head = LinearLayer::pack({&tensors.head, 1}, backend_);
   if (!head.ok()) return in_tensor(head.error(), checkpoint_->source_name("output.weight"));
   head_ = *std::move(head);
   embedding_ = tensors.embedding;
   return {};
-}
-
-bool DecoderModel::keeps_source() const noexcept {
-  return head_.keeps_source() ||
-         std::any_of(layers_.begin(), layers_.end(), [](const DecoderLayer& layer) {
-           return layer.attention.keeps_source() || layer.ffn->keeps_source();
-         });
 }
 
 int64_t DecoderModel::weight_bytes() const noexcept {
@@ -249,7 +240,7 @@ Result<std::unique_ptr<Model>> load_decoder(const std::shared_ptr<const Checkpoi
   O3_ASSIGN(const DecoderTensors tensors, bind_decoder(*checkpoint, config));
   auto model = std::make_unique<DecoderModel>(checkpoint, backend, options, std::move(config));
   O3_TRY(model->pack(tensors));
-  if (!model->keeps_source()) checkpoint->release_pages();
+  checkpoint->release_pages();
   return std::unique_ptr<Model>(std::move(model));
 }
 

@@ -17,6 +17,9 @@ constexpr int32_t kMaxHeadDim = 512;
 constexpr int32_t kMaxFfn = 1 << 20;
 constexpr int32_t kMaxVocabulary = 1 << 22;
 constexpr int32_t kMaxContext = 1 << 20;
+// Published models have 1e-12 to 1e-5. Wide, as a file keeps FP32, which may be a little below.
+constexpr double kMinEps = 1e-20;
+constexpr double kMaxEps = 1.0;
 
 Result<void> refuse_variants(const ConfigReader& reader) {
   O3_TRY(reader.require_number("expert_count", 0));
@@ -63,6 +66,9 @@ Result<int32_t> read_vocabulary(const ConfigReader& reader, const Checkpoint& ch
   constexpr std::string_view kEmbedding = "token_embd.weight";
   const std::string name = checkpoint.source_name(kEmbedding);
   const device::TensorView* embedding = checkpoint.find_tensor(kEmbedding);
+  if (const auto* unread = checkpoint.find_unread(kEmbedding)) {
+    return unsupported(checkpoint.name() + ": " + name + " " + unread->problem, name);
+  }
   if (embedding == nullptr) {
     return Error{Code::kNotFound, checkpoint.name() + " has no tensor " + name, name};
   }
@@ -93,7 +99,7 @@ Result<ModelConfig> read_decoder_config(const ConfigReader& reader, const Checkp
   O3_ASSIGN(config.hidden, reader.integer("embedding_length", 1, kMaxHidden));
   O3_ASSIGN(config.ffn, reader.integer("feed_forward_length", 1, kMaxFfn));
   O3_ASSIGN(config.context, reader.integer("context_length", 1, kMaxContext));
-  O3_ASSIGN(config.rms_eps, reader.real("attention.layer_norm_rms_epsilon", 1e-12, 0.1));
+  O3_ASSIGN(config.rms_eps, reader.real("attention.layer_norm_rms_epsilon", kMinEps, kMaxEps));
   O3_TRY(read_heads(reader, config));
   O3_TRY(read_rope(reader, checkpoint, config));
   O3_ASSIGN(config.vocabulary, read_vocabulary(reader, checkpoint));

@@ -24,7 +24,6 @@ class Ffn {
                        kernels::ExecCtx& ctx) const = 0;
 
   virtual int64_t bytes() const noexcept = 0;  // of weights read by a step of one row
-  virtual bool keeps_source() const noexcept = 0;
   virtual int64_t workspace_bytes(int64_t rows, kernels::Compute compute) const = 0;
 };
 
@@ -36,6 +35,6 @@ struct GatedWeights {
 
 // down(activation(gate(x)) * up(x)) (SwiGLU, GeGLU: Shazeer 2020).
 Result<std::unique_ptr<Ffn>> make_gated_ffn(const GatedWeights& weights, Activation activation,
-                                            kernels::Compute compute, device::Backend& backend);
+                                            device::Backend& backend);
 
 }  // namespace o3::model

@@ -9,7 +9,7 @@
 #include "cache/cache_spec.h"
 #include "device/backend.h"
 #include "kernels/linear.h"
-#include "model/family.h"
+#include "model/load_model.h"
 
 namespace o3::model {
 

@@ -32,9 +32,6 @@ class GatedFfn final : public Ffn {
   }
 
   int64_t bytes() const noexcept override { return gate_up_.bytes() + down_.bytes(); }
-  bool keeps_source() const noexcept override {
-    return gate_up_.keeps_source() || down_.keeps_source();
-  }
   int64_t workspace_bytes(int64_t rows, kernels::Compute compute) const override {
     const int64_t width = gate_up_.out_features();
     return Arena::matrix_bytes(rows, width) + Arena::matrix_bytes(rows, width / 2) +
@@ -50,10 +47,10 @@ class GatedFfn final : public Ffn {
 }  // namespace
 
 Result<std::unique_ptr<Ffn>> make_gated_ffn(const GatedWeights& weights, Activation activation,
-                                            kernels::Compute compute, device::Backend& backend) {
+                                            device::Backend& backend) {
   const std::array<TensorView, 2> gate_up{weights.gate, weights.up};
-  O3_ASSIGN(LinearLayer first, LinearLayer::pack(gate_up, compute, backend));
-  O3_ASSIGN(LinearLayer second, LinearLayer::pack({&weights.down, 1}, compute, backend));
+  O3_ASSIGN(LinearLayer first, LinearLayer::pack(gate_up, backend));
+  O3_ASSIGN(LinearLayer second, LinearLayer::pack({&weights.down, 1}, backend));
   return std::unique_ptr<Ffn>(
       std::make_unique<GatedFfn>(std::move(first), std::move(second), activation));
 }

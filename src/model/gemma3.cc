@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "model/decoder_config.h"
-#include "model/families.h"
+#include "model/family_configs.h"
 
 namespace o3::model {
 namespace {

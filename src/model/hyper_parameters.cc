@@ -55,6 +55,9 @@ Result<HyperParameters> gguf_hyper_parameters(const artifact::GgufFile& file) {
   O3_ASSIGN(std::optional<std::string> name, file.optional<std::string>("general.name"));
   parameters.model_name = std::move(name).value_or("");
   for (const artifact::GgufEntry& entry : file.metadata()) {
+    if (entry.key.starts_with(kKeptScaling)) {
+      parameters.set(entry.key, hyper_value(entry.value, entry.key));
+    }
     if (!entry.key.starts_with(prefix)) continue;
     parameters.set(entry.key.substr(prefix.size()), hyper_value(entry.value, entry.key));
   }

@@ -21,6 +21,10 @@ struct OtherValue {
 using HyperValue =
     std::variant<OtherValue, bool, int64_t, double, std::string, std::vector<int64_t>>;
 
+// Keys of ours for the scaling that rope_freqs.weight was made from (kLlama3), which the tensor
+// does not always tell: written by conversions to GGUF and read by those from it.
+inline constexpr const char* kKeptScaling = "o3.rope.scaling.";
+
 // "block_count" and so on, without the architecture in front. Not yet bounded: ConfigReader does
 // that.
 class HyperParameters {
@@ -58,7 +62,8 @@ class HyperParameters {
   std::map<std::string, std::string, std::less<>> labels_;
 };
 
-// The keys "ARCHITECTURE.*" of a GGUF file. kNotFound without general.architecture.
+// The keys "ARCHITECTURE.*" of a GGUF file, and kKeptScaling's, these under their whole names.
+// kNotFound without general.architecture.
 Result<HyperParameters> gguf_hyper_parameters(const artifact::GgufFile& file);
 
 }  // namespace o3::model

@@ -8,16 +8,13 @@ namespace o3::model {
 
 using device::TensorView;
 
-Result<LinearLayer> LinearLayer::pack(std::span<const TensorView> parts, kernels::Compute compute,
-                                      device::Backend& backend) {
+Result<LinearLayer> LinearLayer::pack(std::span<const TensorView> parts, device::Backend& backend) {
   LinearLayer layer;
   while (!parts.empty()) {
     size_t count = 1;
     while (count < parts.size() && parts[count].dtype == parts[0].dtype) ++count;
-    O3_ASSIGN(kernels::PackedLinear packed,
-              kernels::pack_linear(parts.first(count), compute, backend));
-    layer.keeps_source_ = layer.keeps_source_ || packed.keeps_source;
-    layer.pieces_.push_back(std::move(packed.weights));
+    O3_ASSIGN(auto packed, kernels::pack_linear(parts.first(count), backend));
+    layer.pieces_.push_back(std::move(packed));
     parts = parts.subspan(count);
   }
   return layer;

@@ -25,9 +25,9 @@ struct LinearArgs {
 // (fused Q/K/V, fused gate/up); parts of different types run one after the other. Immutable.
 class LinearLayer {
  public:
-  // parts: [out_i, in], file layout.
+  // parts: [out_i, in], file layout; they may be released afterwards.
   static Result<LinearLayer> pack(std::span<const device::TensorView> parts,
-                                  kernels::Compute compute, device::Backend& backend);
+                                  device::Backend& backend);
 
   // x, y: F32; y may be a slice of wider rows.
   void forward(device::TensorView x, device::TensorView y, const LinearArgs& args, Arena scratch,
@@ -35,12 +35,10 @@ class LinearLayer {
 
   int64_t out_features() const noexcept;
   int64_t bytes() const noexcept;  // read by one full pass
-  bool keeps_source() const noexcept { return keeps_source_; }
   int64_t workspace_bytes(int64_t rows, kernels::Compute compute) const;
 
  private:
   std::vector<std::unique_ptr<kernels::LinearWeights>> pieces_;  // in the order of their columns
-  bool keeps_source_ = false;
 };
 
 }  // namespace o3::model

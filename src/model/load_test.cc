@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "device/cpu/cpu_backend.h"
-#include "model/family.h"
+#include "model/load_model.h"
 #include "model/testing/test_gguf.h"
 
 namespace o3::model {
@@ -201,6 +201,7 @@ TEST_P(BadConfig, IsRefusedByName) {
   EXPECT_NE((error.message + error.param).find(GetParam().key), std::string::npos) << error.message;
 }
 
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 INSTANTIATE_TEST_SUITE_P(
@@ -235,10 +236,53 @@ INSTANTIATE_TEST_SUITE_P(
                              Code::kUnsupported},
                     BadValue{"llama.rope.scaling.factor", 1e6F, Code::kInvalid},
                     BadValue{"llama.rope.scaling.factor", kNan, Code::kInvalid},
+                    BadValue{"llama.rope.scaling.factor", 0.0F, Code::kInvalid},
+                    BadValue{"llama.rope.scaling.factor", -2.0F, Code::kInvalid},
+                    BadValue{"llama.rope.scaling.factor", kInfinity, Code::kInvalid},
+                    BadValue{"llama.rope.scaling.factor", 1U, Code::kInvalid},
+                    BadValue{"llama.rope.scale_linear", -1.0F, Code::kInvalid},
+                    BadValue{"llama.rope.scale_linear", kInfinity, Code::kInvalid},
                     BadValue{"llama.rope.scale_linear", 0.0F, Code::kInvalid},
                     BadValue{"llama.attention.sliding_window", 4000000000U, Code::kInvalid},
                     BadValue{"llama.logit_scale", 0.5F, Code::kUnsupported},
                     BadValue{"llama.attention.scale", -0.5F, Code::kInvalid}));
+
+// Bounds are not so tight that what FP32 makes of a usual value falls outside.
+TEST_F(Load, SmallAndLargeEpsilons) {
+  for (const float eps : {1e-12F, 1e-8F, 1e-5F, 0.1F}) {
+    gguf_.metadata["llama.attention.layer_norm_rms_epsilon"] = eps;
+    EXPECT_TRUE(load().ok()) << eps;
+  }
+  for (const float eps : {0.0F, -1e-5F, 2.0F, kInfinity, kNan}) {
+    gguf_.metadata["llama.attention.layer_norm_rms_epsilon"] = eps;
+    EXPECT_NE(refusal().message.find("it must be from 1e-20 to 1"), std::string::npos)
+        << refusal().message;
+  }
+}
+
+// Buffers that some library saved beside the weights are nobody's loss.
+TEST_F(Load, TensorsThatCannotBeWeightsAreLeftOut) {
+  gguf_.tensors["position_ids"] = {DType::kI32, {4}, std::vector<std::byte>(16)};
+  gguf_.tensors["nothing"] = {DType::kF32, {0}, {}};
+  const auto model = load();
+  EXPECT_TRUE(model.ok()) << model.error().message;
+}
+
+TEST_F(Load, UnreadTensorsAreRefusedWhereTheyAreNeeded) {
+  gguf_.tensors["blk.0.ffn_up.weight"] = {DType::kF32, {0, 96}, {}};
+  EXPECT_NE(refusal().message.find("blk.0.ffn_up.weight is empty"), std::string::npos)
+      << refusal().message;
+  gguf_.tensors["token_embd.weight"] = {DType::kF32, {0, 96}, {}};
+  EXPECT_NE(refusal().message.find("token_embd.weight is empty"), std::string::npos)
+      << refusal().message;
+}
+
+// An output matrix that cannot be read is not the same as none.
+TEST_F(Load, AnUnreadHeadIsNotATiedOne) {
+  gguf_.tensors["output.weight"] = {DType::kF32, {0, 96}, {}};
+  EXPECT_NE(refusal().message.find("output.weight is empty"), std::string::npos)
+      << refusal().message;
+}
 
 TEST_F(Load, TheLongestContextTakesLittleMemory) {
   gguf_.metadata["llama.context_length"] = 1U << 20U;

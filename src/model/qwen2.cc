@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/decoder_config.h"
-#include "model/families.h"
+#include "model/family_configs.h"
 
 namespace o3::model {
 

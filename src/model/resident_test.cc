@@ -16,8 +16,8 @@
 #include "artifact/hf/hf_directory.h"
 #include "artifact/safetensors/safetensors_writer.h"
 #include "device/cpu/cpu_backend.h"
-#include "model/family.h"
 #include "model/hf/tensor_names.h"
+#include "model/load_model.h"
 
 namespace o3::model {
 namespace {

@@ -14,6 +14,7 @@ using kernels::RopeScaling;
 using kernels::RopeScalingKind;
 
 constexpr int32_t kMaxPositions = 1 << 24;
+constexpr double kMinFactor = 1.0 / 1024;
 constexpr double kMaxFactor = 4096.0;
 
 struct KindName {
@@ -53,9 +54,7 @@ Result<void> read_yarn(const ConfigReader& reader, RopeScaling& scaling) {
 Result<RopeScaling> read_scaling(const ConfigReader& reader, const ModelConfig& config) {
   RopeScaling scaling;
   O3_ASSIGN(const double legacy, reader.real_or("rope.scale_linear", 1.0, 1.0, kMaxFactor));
-  // Zero is how some converters write "none".
-  O3_ASSIGN(const double factor, reader.real_or("rope.scaling.factor", legacy, 0.0, kMaxFactor));
-  scaling.factor = factor == 0.0 ? 1.0 : factor;
+  O3_ASSIGN(scaling.factor, reader.real_or("rope.scaling.factor", legacy, kMinFactor, kMaxFactor));
   O3_ASSIGN(scaling.kind, read_kind(reader, scaling.factor));
   if (scaling.kind == RopeScalingKind::kNone || scaling.kind == RopeScalingKind::kLinear) {
     return scaling;

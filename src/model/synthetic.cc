@@ -82,7 +82,7 @@ class Writer {
  public:
   Writer(const SyntheticShape& shape, const SyntheticTypes& types) : shape_(shape), types_(types) {}
 
-  Result<void> write(const std::filesystem::path& path) {
+  Result<void> write(const std::filesystem::path& path, const artifact::KeepGoing& keep_going) {
     for (const DType dtype : {types_.matrices, types_.head}) {
       if (is_known(dtype)) continue;
       return unsupported("no random weights of type " + std::string(device::traits(dtype).name) +
@@ -91,7 +91,7 @@ class Writer {
     }
     metadata();
     O3_TRY(tensors());
-    return writer_.write(path);
+    return writer_.write(path, artifact::Overwrite::kYes, keep_going);
   }
 
  private:
@@ -194,10 +194,11 @@ std::span<const SyntheticShape> synthetic_shapes() noexcept {
 }
 
 Result<void> write_synthetic(std::string_view shape, const SyntheticTypes& types,
-                             const std::filesystem::path& path) {
+                             const std::filesystem::path& path,
+                             const artifact::KeepGoing& keep_going) {
   std::string known;
   for (const SyntheticShape& row : kShapes) {
-    if (row.name == shape) return Writer(row, types).write(path);
+    if (row.name == shape) return Writer(row, types).write(path, keep_going);
     known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
   return invalid("there is no shape \"" + std::string(shape) + "\"; these are known: " + known,

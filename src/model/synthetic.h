@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "artifact/output_file.h"
 #include "base/result.h"
 #include "device/dtype.h"
 
@@ -38,6 +39,7 @@ struct SyntheticTypes {
 // random block, so writing is as fast as the disk. kInvalid: a name that is not in the table, or a
 // type whose blocks do not divide the rows.
 Result<void> write_synthetic(std::string_view shape, const SyntheticTypes& types,
-                             const std::filesystem::path& path);
+                             const std::filesystem::path& path,
+                             const artifact::KeepGoing& keep_going = {});
 
 }  // namespace o3::model

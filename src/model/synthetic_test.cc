@@ -7,7 +7,7 @@
 #include <string>
 
 #include "device/cpu/cpu_backend.h"
-#include "model/family.h"
+#include "model/load_model.h"
 
 namespace o3::model {
 namespace {

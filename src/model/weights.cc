@@ -25,12 +25,18 @@ std::string shape_text(const Range& shape) {
 
 }  // namespace
 
+bool is_weightless(const TensorView& view) noexcept {
+  return view.dtype == DType::kI8 || view.dtype == DType::kI32;
+}
+
 TensorView WeightBinder::bind(std::string_view name, std::initializer_list<int64_t> shape) {
   bound_.emplace(name);
   const TensorView* tensor = file_.find_tensor(name);
   if (tensor == nullptr) {
-    problems_.push_back(file_.source_name(name) + " is missing (expected " + shape_text(shape) +
-                        ")");
+    const artifact::UnreadTensor* unread = file_.find_unread(name);
+    problems_.push_back(
+        file_.source_name(name) + " " +
+        (unread == nullptr ? "is missing (expected " + shape_text(shape) + ")" : unread->problem));
     return {};
   }
   const TensorView& view = *tensor;
@@ -67,7 +73,11 @@ Result<void> WeightBinder::finish() const {
   }
   std::vector<std::string> unknown;
   for (const std::string_view name : file_.tensor_names()) {
-    if (!bound_.contains(name)) unknown.push_back(printable(file_.source_name(name)));
+    if (bound_.contains(name) || is_weightless(*file_.find_tensor(name))) continue;
+    unknown.push_back(printable(file_.source_name(name)));
+  }
+  for (const artifact::UnreadTensor& tensor : file_.unread()) {
+    if (!tensor.weightless) unknown.push_back(printable(file_.source_name(tensor.name)));
   }
   if (unknown.empty()) return {};
   return unsupported(file_.name() + " holds tensors that this build has no use for: " +

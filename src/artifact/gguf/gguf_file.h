@@ -13,6 +13,7 @@
 
 #include "artifact/gguf/gguf_value.h"
 #include "artifact/mapped_file.h"
+#include "artifact/unread_tensor.h"
 #include "base/result.h"
 #include "device/tensor_view.h"
 
@@ -33,8 +34,8 @@ struct GgufTensor {
 // Immutable and safe to share; the views live as long as the file object (moving it is fine).
 class GgufFile {
  public:
-  // kInvalid: damaged or hostile. kUnsupported: big-endian, version 1, a tensor type that this
-  // build does not know, nested arrays. The message says where; param is the key or tensor.
+  // kInvalid: damaged or hostile. kUnsupported: big-endian, version 1, nested arrays. The message
+  // says where; param is the key or tensor.
   //
   // A model split into NAME-00001-of-0000N.gguf and so on is opened as a whole, whichever part is
   // named: metadata are the first part's, tensors those of all. kNotFound names a missing part.
@@ -52,6 +53,8 @@ class GgufFile {
 
   std::span<const GgufEntry> metadata() const noexcept { return entries_; }  // file order
   std::span<const GgufTensor> tensors() const noexcept { return tensors_; }  // file order
+  // Tensors of types that this build does not know, and empty ones. Not in tensors().
+  std::span<const UnreadTensor> unread() const noexcept { return unread_; }
 
   const GgufValue* find(std::string_view key) const noexcept;
   const GgufTensor* find_tensor(std::string_view name) const noexcept;
@@ -93,6 +96,7 @@ class GgufFile {
   uint32_t alignment_ = 32;
   std::vector<GgufEntry> entries_;
   std::vector<GgufTensor> tensors_;
+  std::vector<UnreadTensor> unread_;
   std::vector<uint32_t> entries_by_key_;   // indices, sorted
   std::vector<uint32_t> tensors_by_name_;  // indices, sorted
 };

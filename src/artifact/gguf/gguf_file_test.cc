@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "artifact/describe.h"
 #include "artifact/gguf/ggml_type.h"
 #include "artifact/gguf/gguf_writer.h"
 
@@ -200,15 +199,8 @@ TEST(GgufFile, RefusesBadTensorDescriptions) {
   };
   EXPECT_NE(with(cube, uint32_t{0}).message.find("0 dimensions"), std::string::npos);
   EXPECT_NE(with(cube, uint32_t{5}).message.find("5 dimensions"), std::string::npos);
-  EXPECT_NE(with(cube + 4, uint64_t{0}).message.find("zero or too large"), std::string::npos);
   EXPECT_NE(with(cube + 4, uint64_t{1} << 60).message.find("too large"), std::string::npos);
   EXPECT_NE(with(cube + 4, uint64_t{1} << 40).message.find("outside the file"), std::string::npos);
-  const Error unknown = with(cube + 28, uint32_t{77});
-  EXPECT_NE(unknown.message.find("tensor cube has an unknown type (number 77)"), std::string::npos);
-  EXPECT_EQ(unknown.code, Code::kUnsupported);
-  EXPECT_NE(with(cube + 28, uint32_t{16}).message.find("IQ2_XXS"), std::string::npos);
-  EXPECT_NE(with(cube + 28, uint32_t{4}).message.find("unknown type (number 4)"),
-            std::string::npos);  // removed from ggml
   EXPECT_NE(with(cube + 28, uint32_t{8}).message.find("multiple of 32"), std::string::npos);
   EXPECT_NE(with(cube + 32, uint64_t{0}).message.find("overlap"), std::string::npos);
   EXPECT_NE(with(cube + 32, uint64_t{7}).message.find("alignment"), std::string::npos);
@@ -341,33 +333,42 @@ TEST(GgmlType, EveryDTypeHasItsNumber) {
   EXPECT_EQ(ggml_type_name(40), "");
 }
 
-TEST(Describe, ElidesLongArraysAndAddsUp) {
-  const Bytes bytes = Sample().bytes();
-  const auto file = GgufFile::parse(bytes, "t.gguf");
-  const auto json = describe(*file);
-  EXPECT_EQ(json["metadata"]["ints"]["count"], 9);
-  EXPECT_EQ(json["metadata"]["ints"]["first"].size(), 8u);
-  EXPECT_EQ(json["metadata"]["floats"], (std::vector<double>{0.5, -1.0}));
-  EXPECT_EQ(json["metadata"]["u64"], std::numeric_limits<uint64_t>::max());
-  EXPECT_EQ(json["metadata"].begin().key(), "general.architecture");
-  EXPECT_EQ(json["tensors"][0]["shape"], (std::vector<int64_t>{3, 64}));
-  EXPECT_EQ(json["totals"]["bytes"], 188);
-  EXPECT_EQ(json["totals"]["elements"], 192 + 5 + 24);
-  EXPECT_EQ(json["file_bytes"], bytes.size());
-  const std::string text = describe_text(describe(*file));
-  EXPECT_NE(text.find("Q4_1"), std::string::npos);
-  EXPECT_NE(text.find("[3,64]"), std::string::npos);
-  EXPECT_NE(text.find("array of i32, 9 elements"), std::string::npos);
+// What no kernel reads hinders nobody until it is asked for.
+TEST(Gguf, UnreadTensorsAreSetAside) {
+  const Bytes good = Sample().bytes();
+  const size_t cube = after(good, "cube");
+  const auto unread = [&](size_t at, auto value) {
+    Bytes bytes = good;
+    put(bytes, at, value);
+    const auto file = GgufFile::parse(bytes, "t.gguf");
+    EXPECT_TRUE(file.ok()) << file.error().message;
+    if (!file.ok() || file->unread().size() != 1) return UnreadTensor{};
+    EXPECT_EQ(file->tensors().size(), 2U);
+    EXPECT_EQ(file->find_tensor("cube"), nullptr);
+    return file->unread()[0];
+  };
+  const UnreadTensor unknown = unread(cube + 28, uint32_t{77});
+  EXPECT_EQ(unknown.name, "cube");
+  EXPECT_EQ(unknown.type, "type 77");
+  EXPECT_EQ(unknown.shape, (std::vector<int64_t>{2, 3, 4}));
+  EXPECT_NE(unknown.problem.find("has an unknown type (number 77)"), std::string::npos);
+  EXPECT_FALSE(unknown.weightless);
+  EXPECT_NE(unread(cube + 28, uint32_t{16}).problem.find("IQ2_XXS"), std::string::npos);
+  EXPECT_NE(unread(cube + 28, uint32_t{4}).problem.find("unknown type (number 4)"),
+            std::string::npos);                             // removed from ggml
+  EXPECT_TRUE(unread(cube + 28, uint32_t{27}).weightless);  // I64
+  const UnreadTensor empty = unread(cube + 4, uint64_t{0});
+  EXPECT_EQ(empty.shape, (std::vector<int64_t>{2, 3, 0}));
+  EXPECT_NE(empty.problem.find("is empty"), std::string::npos);
+  EXPECT_TRUE(empty.weightless);
 }
 
-TEST(Describe, StringsThatAreNotUtf8DoNotThrow) {
+TEST(Gguf, UnreadTensorsCountAsNames) {
   GgufWriter writer;
-  writer.add("bad\xFF", "\xC3\x28 \x1b[2J");
-  const Bytes bytes = writer.build();
-  const auto file = GgufFile::parse(bytes, "t\xFF.gguf");
-  ASSERT_TRUE(file.ok());
-  EXPECT_NO_THROW(static_cast<void>(describe(*file).dump()));
-  EXPECT_EQ(describe_text(describe(*file)).find('\x1b'), std::string::npos);
+  const std::array<int64_t, 1> nothing{0};
+  writer.add_tensor("same", device::DType::kF32, nothing, {});
+  writer.add_tensor("same", device::DType::kF32, nothing, {});
+  EXPECT_NE(error_of(writer.build()).message.find("tensor same appears twice"), std::string::npos);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "artifact/gguf/ggml_type.h"
@@ -24,6 +25,12 @@ constexpr uint32_t kMaxAlignment = 1u << 20;
 
 bool valid_bools(std::span<const std::byte> data) noexcept {
   return std::all_of(data.begin(), data.end(), [](std::byte b) { return b <= std::byte{1}; });
+}
+
+std::string type_text(uint32_t number) {
+  const std::string_view known = ggml_type_name(number);
+  return known.empty() ? "an unknown type (number " + std::to_string(number) + ")"
+                       : "type " + std::string(known);
 }
 
 // Indices of `items` sorted by the string that `name_of` gives.
@@ -200,10 +207,9 @@ Result<void> GgufParser::read_tensor() {
   GgufTensor tensor;
   O3_ASSIGN(tensor.name, read_string(kMaxTensorNameBytes, "a tensor name"));
   if (tensor.name.empty()) return damaged("a tensor name is empty");
-  O3_TRY(read_shape(tensor));
+  O3_ASSIGN(const bool empty, read_shape(tensor));
   const std::string what = "the description of tensor " + printable(tensor.name);
-  O3_ASSIGN(const uint32_t type, read<uint32_t>(what));
-  O3_TRY(set_dtype(tensor, type));
+  O3_ASSIGN(const uint32_t number, read<uint32_t>(what));
   O3_ASSIGN(tensor.offset, read<uint64_t>(what));
   if (tensor.offset % file_.alignment_ != 0) {
     return damaged("tensor " + printable(tensor.name) + " begins at offset " +
@@ -211,12 +217,36 @@ Result<void> GgufParser::read_tensor() {
                        std::to_string(file_.alignment_),
                    tensor.name);
   }
+  if (empty) return put_aside(tensor, number, "is empty; a model without it would work");
+  const auto dtype = dtype_from_ggml(number);
+  if (!dtype) {
+    return put_aside(tensor, number,
+                     "has " + type_text(number) + ", which this build cannot read; re-quantise " +
+                         "the model, for example to Q4_K, Q8_0 or F16");
+  }
+  O3_TRY(set_dtype(tensor, *dtype));
   file_.tensors_.push_back(tensor);
   return {};
 }
 
-// The file lists axes with the contiguous one first (ne[0]); TensorView has it last.
-Result<void> GgufParser::read_shape(GgufTensor& tensor) {
+Result<void> GgufParser::put_aside(const GgufTensor& tensor, uint32_t number, std::string problem) {
+  constexpr std::array<std::string_view, 4> kWhole = {"I8", "I16", "I32", "I64"};
+  const std::string_view known = ggml_type_name(number);
+  UnreadTensor unread;
+  unread.name = tensor.name;
+  unread.type = known.empty() ? "type " + std::to_string(number) : std::string(known);
+  const auto& shape = tensor.view.shape;
+  unread.shape.assign(shape.begin(), shape.begin() + tensor.view.rank);
+  unread.problem = std::move(problem);
+  unread.weightless = std::find(kWhole.begin(), kWhole.end(), known) != kWhole.end() ||
+                      std::find(unread.shape.begin(), unread.shape.end(), 0) != unread.shape.end();
+  file_.unread_.push_back(std::move(unread));
+  return {};
+}
+
+// Answers whether the tensor is empty. The file lists axes with the contiguous one first (ne[0]);
+// TensorView has it last.
+Result<bool> GgufParser::read_shape(GgufTensor& tensor) {
   const std::string what = "the shape of tensor " + printable(tensor.name);
   O3_ASSIGN(const uint32_t rank, read<uint32_t>(what));
   if (rank < 1 || rank > tensor.view.shape.size()) {
@@ -226,43 +256,34 @@ Result<void> GgufParser::read_shape(GgufTensor& tensor) {
   }
   tensor.view.rank = static_cast<uint8_t>(rank);
   uint64_t elements = 1;
+  bool empty = false;
   for (uint32_t axis = 0; axis < rank; ++axis) {
     O3_ASSIGN(const uint64_t size, read<uint64_t>(what));
-    const auto product = checked_mul(elements, size);
+    empty = empty || size == 0;
+    const auto product = checked_mul(elements, std::max(size, uint64_t{1}));
     // The bound leaves room for the bytes of any dtype in 63 bits.
-    if (size == 0 || !product || *product > (uint64_t{1} << 56)) {
+    if (!product || *product > (uint64_t{1} << 56)) {
       return damaged("tensor " + printable(tensor.name) + " has a dimension of " +
-                         std::to_string(size) + ", which is zero or too large",
+                         std::to_string(size) + ", which is too large",
                      tensor.name);
     }
     elements = *product;
     tensor.view.shape[rank - 1 - axis] = static_cast<int64_t>(size);
   }
-  return {};
+  return empty;
 }
 
-Result<void> GgufParser::set_dtype(GgufTensor& tensor, uint32_t number) {
-  const auto dtype = dtype_from_ggml(number);
-  if (!dtype) {
-    const std::string_view known = ggml_type_name(number);
-    const std::string type = known.empty()
-                                 ? "an unknown type (number " + std::to_string(number) + ")"
-                                 : "type " + std::string(known);
-    return beyond_us("tensor " + printable(tensor.name) + " has " + type +
-                         ", which this build cannot read; re-quantise the model, for example to "
-                         "Q4_K, Q8_0 or F16",
-                     tensor.name);
-  }
-  const device::DTypeTraits& traits = device::traits(*dtype);
+Result<void> GgufParser::set_dtype(GgufTensor& tensor, device::DType dtype) {
+  const device::DTypeTraits& traits = device::traits(dtype);
   device::TensorView& view = tensor.view;
-  view.dtype = *dtype;
+  view.dtype = dtype;
   if (view.cols() % traits.block_elements != 0) {
     return damaged("tensor " + printable(tensor.name) + " has rows of " +
                        std::to_string(view.cols()) + " elements; " + std::string(traits.name) +
                        " needs a multiple of " + std::to_string(traits.block_elements),
                    tensor.name);
   }
-  view.row_stride = device::row_bytes(*dtype, view.cols());
+  view.row_stride = device::row_bytes(dtype, view.cols());
   tensor.bytes = view.row_stride * view.rows();
   return {};
 }
@@ -296,6 +317,11 @@ Result<void> GgufParser::index_tensors() {
     if (tensors[index[i - 1]].name == name) {
       return damaged("tensor " + printable(name) + " appears twice", name);
     }
+  }
+  std::set<std::string_view> unread;
+  for (const UnreadTensor& tensor : file_.unread_) {
+    if (unread.insert(tensor.name).second && file_.find_tensor(tensor.name) == nullptr) continue;
+    return damaged("tensor " + printable(tensor.name) + " appears twice", tensor.name);
   }
   return {};
 }

@@ -19,7 +19,7 @@ class GgufParser {
  public:
   explicit GgufParser(GgufFile& file) : file_(file), bytes_(file.bytes_) {}
   Result<void> run();
-  // Sorts the file's tensors by name and refuses duplicates.
+  // Sorts the file's tensors by name and refuses duplicates, also of unread ones.
   Result<void> index_tensors();
 
  private:
@@ -41,8 +41,9 @@ class GgufParser {
   Result<GgufValue> read_array(std::string_view key);
   Result<void> read_alignment();
   Result<void> read_tensor();
-  Result<void> read_shape(GgufTensor& tensor);
-  Result<void> set_dtype(GgufTensor& tensor, uint32_t number);
+  Result<bool> read_shape(GgufTensor& tensor);
+  Result<void> set_dtype(GgufTensor& tensor, device::DType dtype);
+  Result<void> put_aside(const GgufTensor& tensor, uint32_t number, std::string problem);
   Result<void> place_tensors();
   Result<void> index_keys();
   Result<void> check_overlap() const;

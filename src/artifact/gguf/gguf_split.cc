@@ -84,19 +84,21 @@ Result<GgufFile> GgufFile::open_split(const std::filesystem::path& path, uint32_
 }
 
 Result<void> GgufFile::take_part(GgufFile part) {
-  if (tensors_.size() + part.tensors_.size() > kMaxTensors) {
+  if (tensors_.size() + unread_.size() + part.tensors_.size() + part.unread_.size() > kMaxTensors) {
     return invalid(name_ + ": the parts hold more than " + std::to_string(kMaxTensors) +
                    " tensors together");
   }
   tensors_.insert(tensors_.end(), part.tensors_.begin(), part.tensors_.end());
+  unread_.insert(unread_.end(), part.unread_.begin(), part.unread_.end());
   others_.push_back(std::move(part));
   return {};
 }
 
 Result<void> GgufFile::check_split() const {
   O3_ASSIGN(const auto expected, optional<uint32_t>(kSplitTensors));
-  if (!expected || *expected == tensors_.size()) return {};
-  return invalid(name_ + ": the parts hold " + std::to_string(tensors_.size()) + " tensors, " +
+  const size_t found = tensors_.size() + unread_.size();
+  if (!expected || *expected == found) return {};
+  return invalid(name_ + ": the parts hold " + std::to_string(found) + " tensors, " +
                      std::to_string(*expected) + " were announced; are they of one model?",
                  std::string(kSplitTensors));
 }

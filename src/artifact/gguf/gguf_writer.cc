@@ -102,8 +102,9 @@ std::vector<std::byte> GgufWriter::build() const {
   return out;
 }
 
-Result<void> GgufWriter::write(const std::filesystem::path& path, Overwrite overwrite) const {
-  O3_ASSIGN(OutputFile file, OutputFile::create(path, overwrite));
+Result<void> GgufWriter::write(const std::filesystem::path& path, Overwrite overwrite,
+                               const KeepGoing& keep_going) const {
+  O3_ASSIGN(OutputFile file, OutputFile::create(path, overwrite, keep_going));
   O3_TRY(file.write(head()));
   const auto pad_file = [&]() -> Result<void> {
     const uint64_t over = file.written() % alignment_;

@@ -47,8 +47,8 @@ class GgufWriter {
 
   std::vector<std::byte> build() const;
   // A reader never sees half a file (OutputFile).
-  Result<void> write(const std::filesystem::path& path,
-                     Overwrite overwrite = Overwrite::kYes) const;
+  Result<void> write(const std::filesystem::path& path, Overwrite overwrite = Overwrite::kYes,
+                     const KeepGoing& keep_going = {}) const;
 
  private:
   struct Tensor {

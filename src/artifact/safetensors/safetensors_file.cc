@@ -41,12 +41,7 @@ class SafetensorsParser {
     O3_ASSIGN(std::vector<HeaderTensor> found, read_header(header, file_.name_));
     O3_TRY(check_coverage(found));
     for (HeaderTensor& tensor : found) O3_TRY(add(std::move(tensor)));
-    std::sort(file_.tensors_.begin(), file_.tensors_.end(),
-              [](const SafeTensor& a, const SafeTensor& b) { return a.name < b.name; });
-    const auto twice = std::adjacent_find(
-        file_.tensors_.begin(), file_.tensors_.end(),
-        [](const SafeTensor& a, const SafeTensor& b) { return a.name == b.name; });
-    if (twice != file_.tensors_.end()) return in_tensor(file_.name_, twice->name, "is there twice");
+    O3_TRY(sort());
     return std::move(file_);
   }
 
@@ -64,6 +59,19 @@ class SafetensorsParser {
     data_ = file_.bytes_.subspan(sizeof length + static_cast<size_t>(length));
     return std::string_view(reinterpret_cast<const char*>(file_.bytes_.data()) + sizeof length,
                             static_cast<size_t>(length));
+  }
+
+  Result<void> sort() {
+    const auto by_name = [](const auto& a, const auto& b) { return a.name < b.name; };
+    std::sort(file_.tensors_.begin(), file_.tensors_.end(), by_name);
+    std::sort(file_.unread_.begin(), file_.unread_.end(), by_name);
+    std::vector<std::string_view> names;
+    for (const SafeTensor& tensor : file_.tensors_) names.push_back(tensor.name);
+    for (const UnreadTensor& tensor : file_.unread_) names.push_back(tensor.name);
+    std::sort(names.begin(), names.end());
+    const auto twice = std::adjacent_find(names.begin(), names.end());
+    if (twice == names.end()) return {};
+    return in_tensor(file_.name_, std::string(*twice), "is there twice");
   }
 
   // The format allows neither overlaps nor holes, so that no byte can hide or be read twice.
@@ -90,17 +98,19 @@ class SafetensorsParser {
   Result<void> add(HeaderTensor&& from) {
     const auto type = std::find_if(kTypes.begin(), kTypes.end(),
                                    [&](const TypeName& row) { return row.name == from.type; });
+    O3_ASSIGN(const uint64_t elements, count(from));
+    if (elements == 0) {
+      if (from.begin == from.end) return put_aside(std::move(from), "is empty");
+      return in_tensor(file_.name_, from.name, "has bytes but no elements");
+    }
     if (type == kTypes.end()) {
-      return unsupported(file_.name_ + ": tensor " + printable(from.name) + " has type " +
-                             printable(from.type) + "; F32, F16 and BF16 would work",
-                         printable(from.name));
+      const std::string problem =
+          "has type " + printable(from.type) + "; F32, F16 and BF16 would work";
+      return put_aside(std::move(from), problem);
     }
     if (from.shape.size() > 4) {
-      return unsupported(
-          file_.name_ + ": tensor " + printable(from.name) + " has more than 4 dimensions",
-          printable(from.name));
+      return put_aside(std::move(from), "has more than 4 dimensions; up to 4 would work");
     }
-    O3_ASSIGN(const uint64_t elements, count(from));
     const auto width = static_cast<uint64_t>(device::row_bytes(type->dtype, 1));
     if (checked_mul(elements, width) != from.end - from.begin) {
       return in_tensor(
@@ -115,21 +125,33 @@ class SafetensorsParser {
     return {};
   }
 
+  Result<void> put_aside(HeaderTensor&& from, const std::string& problem) {
+    constexpr std::array<std::string_view, 9> kWhole = {"BOOL", "U8",  "I8",  "U16", "I16",
+                                                        "U32",  "I32", "U64", "I64"};
+    UnreadTensor unread;
+    unread.weightless = from.begin == from.end ||
+                        std::find(kWhole.begin(), kWhole.end(), from.type) != kWhole.end();
+    unread.name = std::move(from.name);
+    unread.type = printable(from.type);
+    unread.shape.assign(from.shape.begin(), from.shape.end());
+    unread.problem = problem;
+    file_.unread_.push_back(std::move(unread));
+    return {};
+  }
+
+  // 0 for an empty tensor.
   Result<uint64_t> count(const HeaderTensor& tensor) const {
     uint64_t elements = 1;
+    bool empty = false;
     for (const uint64_t extent : tensor.shape) {
-      const auto product = checked_mul(elements, extent);
+      empty = empty || extent == 0;
+      const auto product = checked_mul(elements, std::max(extent, uint64_t{1}));
       if (!product.has_value() || *product > INT64_MAX / 8) {
         return in_tensor(file_.name_, tensor.name, "has a shape beyond all bounds");
       }
       elements = *product;
     }
-    if (elements == 0) {
-      return unsupported(file_.name_ + ": tensor " + printable(tensor.name) +
-                             " is empty; a model without it would work",
-                         printable(tensor.name));
-    }
-    return elements;
+    return empty ? 0 : elements;
   }
 
   TensorView make_view(const HeaderTensor& from, DType dtype) const {

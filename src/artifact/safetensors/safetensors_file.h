@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "artifact/mapped_file.h"
+#include "artifact/unread_tensor.h"
 #include "base/result.h"
 #include "device/tensor_view.h"
 
@@ -31,8 +32,7 @@ class SafetensorsFile {
   static constexpr size_t kMaxTensors = size_t{1} << 20U;
   static constexpr size_t kMaxNameBytes = 1024;
 
-  // kInvalid: damaged or hostile, says where; kUnsupported: types other than F32, F16, BF16, more
-  // than 4 dimensions, empty tensors. param is the tensor.
+  // kInvalid: damaged or hostile, says where. param is the tensor.
   static Result<SafetensorsFile> open(const std::filesystem::path& path);
 
   // The same over memory that must outlive the result; `name` is for messages.
@@ -42,6 +42,8 @@ class SafetensorsFile {
   uint64_t file_bytes() const noexcept { return bytes_.size(); }
   std::span<const SafeTensor> tensors() const noexcept { return tensors_; }  // by name
   const SafeTensor* find(std::string_view name) const noexcept;
+  // Of types other than F32, F16 and BF16, empty, or of more than 4 dimensions. Not in tensors().
+  std::span<const UnreadTensor> unread() const noexcept { return unread_; }  // by name
 
   // For who has copied what it needs of the tensors: see MappedFile. Nothing becomes invalid.
   void release_pages() const noexcept {
@@ -55,7 +57,8 @@ class SafetensorsFile {
   std::optional<MappedFile> map_;  // empty when parse() was given memory
   std::span<const std::byte> bytes_;
   std::string name_;
-  std::vector<SafeTensor> tensors_;  // sorted by name
+  std::vector<SafeTensor> tensors_;   // sorted by name
+  std::vector<UnreadTensor> unread_;  // sorted by name
 };
 
 }  // namespace o3::artifact

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace o3::artifact {
@@ -185,17 +186,36 @@ TEST(Safetensors, HeadersOfAnotherFormAreRefused) {
   EXPECT_EQ(refusal(R"({"a":{"shape":)" + deep, 0).code, Code::kInvalid);
 }
 
-TEST(Safetensors, UnknownTypesAndEmptyTensorsAreNamed) {
-  const Error type =
-      refusal(R"({"w\u001b":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4]}})", 4);
-  EXPECT_EQ(type.code, Code::kUnsupported);
-  EXPECT_NE(type.message.find(R"(tensor w\x1b has type F8_E4M3; F32, F16 and BF16)"),
-            std::string::npos)
-      << type.message;
-  EXPECT_EQ(refusal(R"({"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}})", 0).code,
-            Code::kUnsupported);
-  EXPECT_EQ(refusal(R"({"a":{"dtype":"F32","shape":[1,1,1,1,1],"data_offsets":[0,4]}})", 4).code,
-            Code::kUnsupported);
+TEST(Safetensors, UnreadTensorsAreSetAside) {
+  const auto bytes = file_of(R"({"w\u001b":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[0,4]},
+      "a":{"dtype":"F32","shape":[0,3],"data_offsets":[4,4]},
+      "b":{"dtype":"F32","shape":[1,1,1,1,1],"data_offsets":[4,8]},
+      "ids":{"dtype":"I64","shape":[1],"data_offsets":[8,16]},
+      "x":{"dtype":"F32","shape":[1],"data_offsets":[16,20]}})",
+                              20);
+  const auto file = SafetensorsFile::parse(bytes, "test");
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  ASSERT_EQ(file->tensors().size(), 1U);
+  ASSERT_EQ(file->unread().size(), 4U);
+  const auto& [empty, deep, ids, narrow] =
+      std::tie(file->unread()[0], file->unread()[1], file->unread()[2], file->unread()[3]);
+  EXPECT_EQ(empty.problem, "is empty");
+  EXPECT_TRUE(empty.weightless);
+  EXPECT_NE(deep.problem.find("more than 4 dimensions"), std::string::npos);
+  EXPECT_FALSE(deep.weightless);
+  EXPECT_TRUE(ids.weightless);
+  EXPECT_EQ(narrow.problem, "has type F8_E4M3; F32, F16 and BF16 would work");
+  EXPECT_FALSE(narrow.weightless);
+}
+
+TEST(Safetensors, WhatEmptyTensorsCannotBe) {
+  EXPECT_EQ(refusal(R"({"a":{"dtype":"F32","shape":[0],"data_offsets":[0,4]}})", 4).code,
+            Code::kInvalid);
+  EXPECT_EQ(refusal(R"({"a":{"dtype":"I64","shape":[0],"data_offsets":[0,0]},
+                        "a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+                    4)
+                .code,
+            Code::kInvalid);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ bool is_plain_file_name(const std::string& name) {
 }
 
 // Tensor name to shard name.
-using WeightMap = std::map<std::string, std::string>;
+using WeightMap = std::map<std::string, std::string, std::less<>>;
 
 Result<WeightMap> read_index(const fs::path& path) {
   O3_ASSIGN(const nlohmann::json index,
@@ -59,16 +59,19 @@ Result<WeightMap> read_index(const fs::path& path) {
 // The index and the shard agree on what the shard holds.
 Result<void> check_shard(const WeightMap& shards, const std::string& shard,
                          const SafetensorsFile& file) {
-  for (const SafeTensor& tensor : file.tensors()) {
-    const auto listed = shards.find(tensor.name);
+  std::set<std::string_view> held;
+  for (const SafeTensor& tensor : file.tensors()) held.insert(tensor.name);
+  for (const UnreadTensor& tensor : file.unread()) held.insert(tensor.name);
+  for (const std::string_view name : held) {
+    const auto listed = shards.find(name);
     if (listed != shards.end() && listed->second == shard) continue;
     return invalid(
-        file.name() + " holds " + printable(tensor.name) + ", which the index " +
+        file.name() + " holds " + printable(name) + ", which the index " +
             (listed == shards.end() ? "does not list" : "says is in " + printable(listed->second)),
-        printable(tensor.name));
+        printable(name));
   }
   for (const auto& [tensor, in] : shards) {
-    if (in != shard || file.find(tensor) != nullptr) continue;
+    if (in != shard || held.contains(tensor)) continue;
     return invalid(file.name() + " lacks " + printable(tensor) + ", which the index says it holds",
                    printable(tensor));
   }
@@ -113,6 +116,7 @@ Result<void> SafetensorsSet::open_shards(const fs::path& directory) {
 void SafetensorsSet::collect() {
   for (const SafetensorsFile& file : files_) {
     for (const SafeTensor& tensor : file.tensors()) tensors_.push_back(&tensor);
+    for (const UnreadTensor& tensor : file.unread()) unread_.push_back(&tensor);
   }
   std::sort(tensors_.begin(), tensors_.end(),
             [](const SafeTensor* a, const SafeTensor* b) { return a->name < b->name; });

@@ -26,6 +26,8 @@ class SafetensorsSet {
 
   const std::vector<const SafeTensor*>& tensors() const noexcept { return tensors_; }  // by name
   const SafeTensor* find(std::string_view name) const noexcept;
+  // Of all files; see SafetensorsFile::unread().
+  const std::vector<const UnreadTensor*>& unread() const noexcept { return unread_; }
   size_t files() const noexcept { return files_.size(); }
   uint64_t file_bytes() const noexcept;
   void release_pages() const noexcept;  // see SafetensorsFile
@@ -36,6 +38,7 @@ class SafetensorsSet {
 
   std::vector<SafetensorsFile> files_;
   std::vector<const SafeTensor*> tensors_;  // sorted by name
+  std::vector<const UnreadTensor*> unread_;
 };
 
 }  // namespace o3::artifact

@@ -63,13 +63,13 @@ std::vector<std::vector<RowTensor>> split(std::vector<RowTensor> tensors, int64_
 }  // namespace
 
 Result<void> write_safetensors(const std::filesystem::path& path, std::vector<RowTensor> tensors,
-                               Overwrite overwrite) {
+                               Overwrite overwrite, const KeepGoing& keep_going) {
   std::stable_sort(tensors.begin(), tensors.end(), [](const RowTensor& a, const RowTensor& b) {
     return device::row_bytes(a.dtype, 1) > device::row_bytes(b.dtype, 1);
   });
   const std::string header = header_of(tensors);
   const auto length = static_cast<uint64_t>(header.size());
-  O3_ASSIGN(OutputFile file, OutputFile::create(path, overwrite));
+  O3_ASSIGN(OutputFile file, OutputFile::create(path, overwrite, keep_going));
   O3_TRY(file.write(std::as_bytes(std::span(&length, 1))));
   O3_TRY(file.write(header));
   for (const RowTensor& tensor : tensors) O3_TRY(tensor.write_to(file));
@@ -77,7 +77,8 @@ Result<void> write_safetensors(const std::filesystem::path& path, std::vector<Ro
 }
 
 Result<Shards> write_safetensors_set(const std::filesystem::path& directory,
-                                     std::vector<RowTensor> tensors, int64_t most_bytes) {
+                                     std::vector<RowTensor> tensors, int64_t most_bytes,
+                                     const KeepGoing& keep_going) {
   Shards shards;
   for (const RowTensor& tensor : tensors) shards.bytes += static_cast<uint64_t>(tensor.bytes());
   auto groups = split(std::move(tensors), most_bytes);
@@ -86,7 +87,8 @@ Result<Shards> write_safetensors_set(const std::filesystem::path& directory,
     const std::string name =
         groups.size() == 1 ? "model.safetensors" : shard_name(index, groups.size());
     for (const RowTensor& tensor : groups[index]) map[tensor.name] = name;
-    O3_TRY(write_safetensors(directory / name, std::move(groups[index]), Overwrite::kNo));
+    O3_TRY(
+        write_safetensors(directory / name, std::move(groups[index]), Overwrite::kNo, keep_going));
     shards.files.push_back(name);
   }
   if (shards.files.size() == 1) return shards;

@@ -13,7 +13,7 @@
 
 #include "device/cpu/cpu_backend.h"
 #include "eval/logits.h"
-#include "model/family.h"
+#include "model/load_model.h"
 #include "model/testing/test_gguf.h"
 
 namespace o3::eval {

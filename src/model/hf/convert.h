@@ -9,7 +9,7 @@
 #include "artifact/gguf/gguf_writer.h"
 #include "artifact/row_tensor.h"
 #include "base/result.h"
-#include "model/family.h"
+#include "model/load_model.h"
 
 namespace o3::model {
 

@@ -16,6 +16,8 @@ using kernels::RopeScaling;
 using kernels::RopeScalingKind;
 using Json = nlohmann::ordered_json;
 
+constexpr int32_t kUnusedWindow = 4096;  // the default of transformers' class
+
 struct Class {
   const char* model_type;
   const char* architecture;
@@ -34,10 +36,46 @@ Class class_of(const ModelConfig& config) {
   return {"llama", "LlamaForCausalLM"};
 }
 
+// Whether the scaling turns each pair as fast as the divisors make it.
+bool does_the_same(const RopeScaling& scaling, const kernels::RopeParams& rope) {
+  kernels::RopeParams scaled = rope;
+  scaled.divisors.clear();
+  scaled.scaling = scaling;
+  const std::vector<double> found = kernels::rope_frequencies(scaled, 0);
+  const std::vector<double> wanted = kernels::rope_frequencies(rope, 0);
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (!(std::abs(found[i] - wanted[i]) <= 1e-4 * wanted[i])) return false;
+  }
+  return true;
+}
+
+// What a conversion of ours wrote beside rope_freqs.weight.
+std::optional<RopeScaling> kept_scaling(const HyperParameters& parameters) {
+  const auto number = [&parameters](const char* name) {
+    const HyperValue* value = parameters.find(std::string(kKeptScaling) + name);
+    const auto* real = value == nullptr ? nullptr : std::get_if<double>(value);
+    return real == nullptr ? 0.0 : *real;
+  };
+  RopeScaling scaling;
+  scaling.kind = RopeScalingKind::kLlama3;
+  scaling.factor = number("factor");
+  scaling.low_frequency = number("low_freq_factor");
+  scaling.high_frequency = number("high_freq_factor");
+  const double original = number("original_context_length");
+  constexpr double kMost = 1 << 24;
+  const bool bounded = scaling.factor > 0.0 && scaling.factor <= kMost &&
+                       scaling.low_frequency > 0.0 && scaling.high_frequency <= kMost &&
+                       scaling.high_frequency > scaling.low_frequency && original >= 1.0 &&
+                       original <= kMost;
+  if (!bounded) return std::nullopt;
+  scaling.original_positions = static_cast<int32_t>(original);
+  return scaling;
+}
+
 // rope_freqs.weight has lost what it was made from. Between long waves, which are slowed by
 // `factor`, and short ones, which are kept, 1/divisor falls on a line over the wave's rotations;
 // the line gives back low and high for any original length, and files agree on low_freq_factor 1.
-std::optional<RopeScaling> scaling_of(const kernels::RopeParams& rope) {
+std::optional<RopeScaling> guessed_scaling(const kernels::RopeParams& rope) {
   const std::vector<float>& divisors = rope.divisors;
   kernels::RopeParams plain = rope;
   plain.divisors.clear();
@@ -64,13 +102,6 @@ std::optional<RopeScaling> scaling_of(const kernels::RopeParams& rope) {
   const double width = scaling.original_positions / slope;
   scaling.low_frequency = std::round(-shift * width * 1e4) / 1e4;
   scaling.high_frequency = std::round((scaling.low_frequency + width) * 1e4) / 1e4;
-  // Whatever was guessed on the way: it must do what the tensor does.
-  plain.scaling = scaling;
-  const std::vector<double> found = kernels::rope_frequencies(plain, 0);
-  for (size_t i = 0; i < found.size(); ++i) {
-    const double wanted = frequencies[i] / double{divisors[i]};
-    if (std::abs(found[i] - wanted) > 1e-4 * wanted) return std::nullopt;
-  }
   return scaling;
 }
 
@@ -104,24 +135,30 @@ Json scaling_json(const RopeScaling& scaling) {
   return nullptr;
 }
 
-Result<void> add_rope(const ModelConfig& config, Json& json) {
-  RopeScaling scaling = config.rope.scaling;
-  if (!config.rope.divisors.empty()) {
-    const auto found = scaling_of(config.rope);
-    if (!found || scaling.kind != RopeScalingKind::kNone) {
-      return unsupported("rope_freqs.weight follows no scaling that config.json can say",
-                         "rope_freqs.weight");
+Result<RopeScaling> scaling_of(const HyperParameters& parameters, const kernels::RopeParams& rope) {
+  if (rope.divisors.empty()) return rope.scaling;
+  if (rope.scaling.kind == RopeScalingKind::kNone) {
+    for (const auto& found : {kept_scaling(parameters), guessed_scaling(rope)}) {
+      if (found && does_the_same(*found, rope)) return *found;
     }
-    scaling = *found;
   }
+  return unsupported("rope_freqs.weight follows no scaling that config.json can say",
+                     "rope_freqs.weight");
+}
+
+Result<void> add_rope(const ModelSource& source, const ModelConfig& config, Json& json) {
+  if (config.rope.dim != config.head_dim) {
+    return unsupported("only a part of each head is rotated (" + std::to_string(config.rope.dim) +
+                           " of " + std::to_string(config.head_dim) +
+                           " dimensions), which transformers does not do in such a model",
+                       source.parameters.label("rope.dimension_count"));
+  }
+  O3_ASSIGN(const RopeScaling scaling, scaling_of(source.parameters, config.rope));
   json["rope_theta"] = config.rope.base;
   json["rope_scaling"] = scaling_json(scaling);
   // Dynamic scaling starts at max_position_embeddings itself.
   if (scaling.kind == RopeScalingKind::kDynamic) {
     json["max_position_embeddings"] = scaling.original_positions;
-  }
-  if (config.rope.dim != config.head_dim) {
-    json["partial_rotary_factor"] = static_cast<double>(config.rope.dim) / config.head_dim;
   }
   return {};
 }
@@ -147,6 +184,8 @@ Result<void> add_window(const ModelConfig& config, Json& json) {
   }
   if (type != "gemma3_text") json["use_sliding_window"] = config.window > 0;
   json["sliding_window"] = config.window > 0 ? Json(config.window) : Json();
+  // transformers wants a number for Gemma also where layer_types leaves it without a use.
+  if (type == "gemma3_text" && config.window == 0) json["sliding_window"] = kUnusedWindow;
   if (config.window > 0 || type == "gemma3_text") add_layer_types(config, json);
   return {};
 }
@@ -189,7 +228,7 @@ Result<Json> hf_config_json(const ModelSource& source, const ModelConfig& config
                {"rms_norm_eps", config.rms_eps},
                {"tie_word_embeddings", source.checkpoint->find_tensor("output.weight") == nullptr},
                {gemma ? "hidden_activation" : "hidden_act", gemma ? "gelu_pytorch_tanh" : "silu"}};
-  O3_TRY(add_rope(config, json));
+  O3_TRY(add_rope(source, config, json));
   O3_TRY(add_window(config, json));
   if (gemma) add_gemma(config, json);
   return json;
@@ -218,6 +257,14 @@ void add_gguf_settings(const ModelSource& source, const ModelConfig& config,
       const std::vector<uint32_t> numbers(list->begin(), list->end());
       writer.add_array(key, std::span<const uint32_t>(numbers));
     }
+  }
+  if (divisors) {
+    const RopeScaling& scaling = config.rope.scaling;
+    const std::string kept = kKeptScaling;
+    writer.add_scalar(kept + "factor", scaling.factor);
+    writer.add_scalar(kept + "low_freq_factor", scaling.low_frequency);
+    writer.add_scalar(kept + "high_freq_factor", scaling.high_frequency);
+    writer.add_scalar(kept + "original_context_length", double(scaling.original_positions));
   }
   if (source.parameters.find("rope.dimension_count") == nullptr) {
     writer.add_scalar(prefix + "rope.dimension_count", static_cast<uint32_t>(config.rope.dim));

@@ -13,6 +13,7 @@
 #include "model/decoder_tensors.h"
 #include "model/hf/convert.h"
 #include "model/hf/tensor_names.h"
+#include "model/weights.h"
 
 namespace o3::model {
 namespace {
@@ -95,6 +96,7 @@ class Converter {
     ConvertedTensors converted;
     for (const std::string_view name : checkpoint_.tensor_names()) {
       if (name == "rope_freqs.weight") continue;  // a setting elsewhere
+      if (is_weightless(*checkpoint_.find_tensor(name))) continue;
       O3_ASSIGN(RowTensor tensor, one(name, to, converted.widened));
       converted.tensors.push_back(std::move(tensor));
     }

@@ -7,11 +7,14 @@
 #include <optional>
 #include <utility>
 
+#include "base/printable.h"
+
 namespace o3::model {
 namespace {
 
 constexpr std::string_view kEmbedding = "token_embd.weight";
 constexpr std::string_view kHead = "output.weight";
+constexpr std::string_view kRopeDivisors = "rope_freqs.weight";
 
 // Where a multimodal checkpoint keeps its text model: as transformers 5, and as it was before.
 constexpr std::array<std::string_view, 2> kTextPrefixes = {"model.language_model.",
@@ -48,21 +51,48 @@ Result<std::unique_ptr<HfCheckpoint>> HfCheckpoint::create(
     std::shared_ptr<const artifact::HfDirectory> directory, const HfConfig& config) {
   std::unique_ptr<HfCheckpoint> checkpoint(new HfCheckpoint(std::move(directory), config));
   for (const artifact::SafeTensor* tensor : checkpoint->directory_->tensors().tensors()) {
-    checkpoint->take(*tensor, config.multimodal);
+    O3_TRY(checkpoint->take(*tensor, config.multimodal));
+  }
+  for (const artifact::UnreadTensor* tensor : checkpoint->directory_->tensors().unread()) {
+    O3_TRY(checkpoint->take(*tensor, config.multimodal));
   }
   O3_TRY(checkpoint->tie(config.tied));
   return checkpoint;
 }
 
-void HfCheckpoint::take(const artifact::SafeTensor& tensor, bool multimodal) {
-  if (is_derived(tensor.name)) return;
-  std::optional<std::string> name = tensor.name;
-  if (multimodal) name = text_model_name(tensor.name);
-  if (!name) {
+// Nothing: a tensor that is not the text model's.
+Result<std::optional<std::string>> HfCheckpoint::gguf_name(const std::string& found,
+                                                           bool multimodal) {
+  if (is_derived(found)) return std::optional<std::string>{};
+  std::optional<std::string> plain = found;
+  if (multimodal) plain = text_model_name(found);
+  if (!plain) {
     ++left_out_;
-    return;
+    return std::optional<std::string>{};
   }
-  tensors_.emplace(gguf_tensor_name(*name, norms_).value_or(*name), aligned(tensor));
+  // It would be taken for the tensor that it is called by in GGUF, whose values are others.
+  if (const auto meant = hf_tensor_name(*plain, norms_); meant || *plain == kRopeDivisors) {
+    return invalid(name() + " holds " + printable(found) + ", which is a name of GGUF files; " +
+                       (meant ? *meant : "rope_scaling in config.json") + " would work",
+                   printable(found));
+  }
+  return std::optional(gguf_tensor_name(*plain, norms_).value_or(*plain));
+}
+
+Result<void> HfCheckpoint::take(const artifact::SafeTensor& tensor, bool multimodal) {
+  O3_ASSIGN(auto name_of, gguf_name(tensor.name, multimodal));
+  if (!name_of || tensors_.emplace(*name_of, aligned(tensor)).second) return {};
+  return invalid(name() + " holds " + printable(source_name(*name_of)) + " twice, once as " +
+                     printable(tensor.name),
+                 printable(tensor.name));
+}
+
+Result<void> HfCheckpoint::take(const artifact::UnreadTensor& tensor, bool multimodal) {
+  O3_ASSIGN(auto name_of, gguf_name(tensor.name, multimodal));
+  if (!name_of) return {};
+  artifact::UnreadTensor& taken = unread_.emplace_back(tensor);
+  taken.name = *std::move(name_of);
+  return {};
 }
 
 // transformers ties a head that is in the file too, unless its values are others.

@@ -64,7 +64,6 @@ constexpr std::pair<const char*, const char*> kLabels[] = {
     {"rms_norm_eps", "attention.layer_norm_rms_epsilon"},
     {"rope_theta", "rope.freq_base"},
     {"rope_local_base_freq", "rope.freq_base_swa"},
-    {"partial_rotary_factor", "rope.dimension_count"},
     {"sliding_window", "attention.sliding_window"},
     {"layer_types", "attention.sliding_window_pattern"},
     {"query_pre_attn_scalar", "attention.scale"},
@@ -268,24 +267,38 @@ Result<HfConfig> read_hf_config(const json& config, const std::string& source) {
   return result;
 }
 
-Result<std::vector<int64_t>> hf_eos_tokens(const artifact::HfDirectory& directory) {
-  constexpr const char* kName = "eos_token_id";
+Result<std::vector<int64_t>> hf_token_ids(const artifact::HfDirectory& directory,
+                                          const char* name) {
   constexpr size_t kMost = 256;
   const json& config = directory.config();
   const auto text = config.find("text_config");
   std::vector<const json*> places{&directory.generation(), &config};
   if (text != config.end() && text->is_object()) places.push_back(&*text);
   for (const json* place : places) {
-    const json* found = HfFields(*place).find(kName);
+    const json* found = HfFields(*place).find(name);
     if (found == nullptr) continue;
     const json list = found->is_array() ? *found : json::array({*found});
     const auto is_id = [](const json& id) { return id.is_number_integer(); };
     if (list.size() > kMost || !std::all_of(list.begin(), list.end(), is_id)) {
-      return invalid("eos_token_id must be a token id or a list of at most 256", kName);
+      return invalid(std::string(name) + " must be a token id or a list of at most 256", name);
     }
     return list.get<std::vector<int64_t>>();
   }
   return std::vector<int64_t>{};
+}
+
+Result<void> check_hf_tokens(const artifact::HfDirectory& directory, int64_t vocabulary) {
+  for (const char* name : {"eos_token_id", "bos_token_id", "pad_token_id"}) {
+    O3_ASSIGN(const std::vector<int64_t> ids, hf_token_ids(directory, name));
+    for (const int64_t id : ids) {
+      const bool none = id == -1 && name == std::string_view("pad_token_id");
+      if (none || (id >= 0 && id < vocabulary)) continue;
+      return invalid(std::string(name) + " names token " + std::to_string(id) +
+                         ", which is outside the vocabulary of " + std::to_string(vocabulary),
+                     name);
+    }
+  }
+  return {};
 }
 
 }  // namespace o3::model

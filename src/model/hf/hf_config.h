@@ -44,13 +44,16 @@ struct HfConfig {
 // does not have; kInvalid: a member of the wrong type. `source` is for messages.
 Result<HfConfig> read_hf_config(const nlohmann::json& config, const std::string& source);
 
-// Tokens that end a text: eos_token_id (a number or a list) of generation_config.json, else of
-// config.json; not yet compared with the vocabulary.
-Result<std::vector<int64_t>> hf_eos_tokens(const artifact::HfDirectory& directory);
+// "eos_token_id" and its like (a number or a list) of generation_config.json, else of config.json;
+// not yet compared with the vocabulary.
+Result<std::vector<int64_t>> hf_token_ids(const artifact::HfDirectory& directory, const char* name);
+// kInvalid: a token that ends or begins a text, or fills it, is none of `vocabulary`. Padding of -1
+// means none.
+Result<void> check_hf_tokens(const artifact::HfDirectory& directory, int64_t vocabulary);
 
-// The RoPE of the layers that see everything and, for Gemma, of the others: rope_parameters
-// (transformers 5) or rope_theta, rope_scaling and rope_local_base_freq. May lengthen
-// context_length, where a scaling stretches what max_position_embeddings says.
+// The RoPE of the layers that see everything and, for Gemma, of the others, as transformers 5
+// gathers it from rope_scaling or rope_parameters, rope_theta and rope_local_base_freq. May
+// lengthen context_length, where a scaling stretches what max_position_embeddings says.
 Result<void> read_hf_rope(const HfFields& config, const HfFamily& family,
                           HyperParameters& parameters);
 

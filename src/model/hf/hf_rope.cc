@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 
 #include "base/printable.h"
 #include "kernels/rope.h"
@@ -11,34 +12,71 @@
 namespace o3::model {
 namespace {
 
+using nlohmann::json;
+
 constexpr double kMostPositions = 1 << 24;
 
-// The settings of one kind of layer, gathered from where a file may keep them.
-struct RopeFields {
-  std::optional<HfFields> scaling;  // type, factor and so on; perhaps base too
-  std::optional<double> base;
+// What transformers 5 makes of a file: one object for each kind of layer, gathered from where a
+// file may keep its members.
+struct LayerRope {
+  json members = json::object();
+  std::string path;       // stands before their names in messages
+  double base = 0.0;      // where the members have none
+  bool by_layer = false;  // one of several in rope_parameters
+  HfFields fields() const { return HfFields(members, path); }
 };
 
-Result<RopeFields> gather(const HfFields& config, const char* layer_type) {
-  RopeFields rope;
-  O3_ASSIGN(rope.scaling, config.fields("rope_scaling"));
-  O3_ASSIGN(rope.base, config.real("rope_theta"));
-  O3_ASSIGN(const auto parameters, config.fields("rope_parameters"));
-  if (!parameters) return rope;
-  std::optional<HfFields> chosen = parameters;
-  if (layer_type != nullptr) {
-    O3_ASSIGN(chosen, parameters->fields(layer_type));
-  } else if (parameters->contains("full_attention")) {
-    return unsupported("rope_parameters by kind of layer; this build knows them for Gemma 3 only",
+constexpr const char* kFull = "full_attention";
+constexpr const char* kSliding = "sliding_attention";
+
+// rope_scaling, the older member, takes the place of rope_parameters as a whole.
+Result<LayerRope> gather(const HfFields& config, const HfFamily& family) {
+  LayerRope rope;
+  for (const char* name : {"rope_scaling", "rope_parameters"}) {
+    O3_ASSIGN(const auto fields, config.fields(name));
+    if (!fields || fields->object().empty()) continue;
+    rope.members = fields->object();
+    rope.path = config.label(name) + ".";
+    break;
+  }
+  if (rope.members.contains(kFull) || rope.members.contains(kSliding)) {
+    return unsupported(rope.path + kFull + " and its like are known for Gemma 3 only",
                        config.label("rope_parameters"));
   }
-  // As in transformers: the older member wins, and a base beside the scaling before one outside.
-  if (chosen) {
-    O3_ASSIGN(const auto inside, chosen->real("rope_theta"));
-    if (inside) rope.base = inside;
-  }
-  if (!rope.scaling) rope.scaling = chosen;
+  O3_ASSIGN(const auto beside, config.real("rope_theta"));
+  rope.base = beside.value_or(family.rope_base);
   return rope;
+}
+
+// Gemma 3: rope_parameters by kind of layer; members of rope_scaling go over those of the layers
+// that see everything.
+Result<LayerRope> gather_layer(const HfFields& config, const char* layer, const char* base_name,
+                               double base) {
+  LayerRope rope{.members = {{"rope_type", "default"}}, .path = {}, .base = 0.0, .by_layer = true};
+  O3_ASSIGN(const auto beside, config.real(base_name));
+  rope.base = beside.value_or(base);
+  rope.path = config.label("rope_parameters") + "." + layer + ".";
+  O3_ASSIGN(const auto all, config.fields("rope_parameters"));
+  if (all) {
+    O3_ASSIGN(const auto own, all->fields(layer));
+    if (own) rope.members = own->object();
+  }
+  if (layer != std::string_view(kFull)) return rope;
+  O3_ASSIGN(const auto scaling, config.fields("rope_scaling"));
+  if (!scaling) return rope;
+  if (all && all->find(kFull) == nullptr) {
+    return invalid(config.label("rope_scaling") + " beside rope_parameters without " + kFull +
+                       "; one of the two would work",
+                   config.label("rope_scaling"));
+  }
+  rope.members.update(scaling->object());
+  if (!scaling->object().empty()) rope.path = config.label("rope_scaling") + ".";
+  return rope;
+}
+
+Result<double> base_of(const LayerRope& rope) {
+  O3_ASSIGN(const auto inside, rope.fields().real("rope_theta"));
+  return inside.value_or(rope.base);
 }
 
 Result<std::string> rope_type(const HfFields& scaling) {
@@ -64,14 +102,18 @@ Result<double> yarn_attention(const HfFields& scaling, double factor) {
 
 class RopeTranslator {
  public:
-  RopeTranslator(const HfFields& config, const HfFields& scaling, HyperParameters& parameters)
-      : config_(config), scaling_(scaling), parameters_(parameters) {}
+  RopeTranslator(const HfFields& config, const LayerRope& rope, HyperParameters& parameters)
+      : config_(config),
+        scaling_(rope.fields()),
+        by_layer_(rope.by_layer),
+        parameters_(parameters) {}
 
   Result<void> run() {
     O3_ASSIGN(const std::string type, rope_type(scaling_));
     parameters_.call("rope.scaling.type", scaling_.label("rope_type"));
     parameters_.set("rope.scaling.type", type == "default" ? "none" : type);
     if (type == "default") return {};
+    O3_TRY(refuse_partial());
     O3_TRY(real("factor", "rope.scaling.factor"));
     if (type == "linear") return require("factor");
     O3_ASSIGN(const auto context, config_.integer("max_position_embeddings"));
@@ -129,7 +171,7 @@ class RopeTranslator {
 
   Result<void> read_yarn(int64_t positions) {
     O3_ASSIGN(auto factor, scaling_.real("factor"));
-    if (!factor && original_ > 0) {
+    if (!factor && scaling_.contains("factor") && original_ > 0) {
       factor = static_cast<double>(positions) / static_cast<double>(original_);
       parameters_.set("rope.scaling.factor", *factor);
     }
@@ -141,7 +183,8 @@ class RopeTranslator {
       if (beta.value_or(0.0) != 0.0) parameters_.set(gguf, *beta);
     }
     O3_ASSIGN(const auto truncate, scaling_.flag("truncate"));
-    if (truncate) parameters_.set("rope.scaling.yarn_truncate", *truncate);
+    // transformers looks for it where a file that goes by kind of layer cannot have it.
+    if (truncate && !by_layer_) parameters_.set("rope.scaling.yarn_truncate", *truncate);
     // GGUF's factor comes on top of the usual one.
     O3_ASSIGN(const double attention, yarn_attention(scaling_, *factor));
     parameters_.call("rope.scaling.attn_factor", scaling_.label("attention_factor"));
@@ -150,48 +193,46 @@ class RopeTranslator {
     return {};
   }
 
-  const HfFields& config_;
-  const HfFields& scaling_;
+  // Without a scaling these families rotate whole heads whatever the member says; with one,
+  // transformers makes frequencies for a part, and cannot apply them.
+  Result<void> refuse_partial() const {
+    constexpr const char* kName = "partial_rotary_factor";
+    for (const HfFields& place : {scaling_, config_}) {
+      O3_ASSIGN(const auto part, place.real(kName));
+      if (!part) continue;
+      if (*part == 1.0) return {};
+      return unsupported(place.label(kName) + " other than 1 with a scaling of RoPE, which " +
+                             "transformers does not run either",
+                         place.label(kName));
+    }
+    return {};
+  }
+
+  const HfFields config_;
+  const HfFields scaling_;
+  const bool by_layer_;
   HyperParameters& parameters_;
   int64_t original_ = 0;
 };
 
-Result<void> read_partial(const HfFields& config, const RopeFields& rope,
-                          HyperParameters& parameters) {
-  O3_ASSIGN(auto part, config.real("partial_rotary_factor"));
-  if (rope.scaling) {
-    O3_ASSIGN(const auto inside, rope.scaling->real("partial_rotary_factor"));
-    if (inside) part = inside;
-  }
-  if (part.value_or(1.0) == 1.0) return {};
-  const std::string label = config.label("partial_rotary_factor");
-  const HyperValue* head_dim = parameters.find("attention.key_length");
-  if (head_dim == nullptr || !(*part > 0.0 && *part < 1.0)) {
-    return unsupported(label + " other than 1 needs head_dim and must be between 0 and 1", label);
-  }
-  const auto width = static_cast<double>(std::get<int64_t>(*head_dim));
-  parameters.set("rope.dimension_count", static_cast<int64_t>(width * *part));
-  return {};
+// The layers that see everything.
+Result<void> read_full(const HfFields& config, const LayerRope& rope, HyperParameters& parameters) {
+  O3_ASSIGN(const double base, base_of(rope));
+  parameters.set("rope.freq_base", base);
+  return RopeTranslator(config, rope, parameters).run();
 }
 
 // Windowed layers of Gemma 3.
 Result<void> read_local(const HfFields& config, HyperParameters& parameters) {
-  O3_ASSIGN(auto base, config.real("rope_local_base_freq"));
-  O3_ASSIGN(const auto all, config.fields("rope_parameters"));
-  if (all) {
-    O3_ASSIGN(const auto local, all->fields("sliding_attention"));
-    if (local) {
-      O3_ASSIGN(const std::string type, rope_type(*local));
-      if (type != "default") {
-        return unsupported(
-            local->label("rope_type") + " is \"" + printable(type) + "\"; \"default\" would work",
-            local->label("rope_type"));
-      }
-      O3_ASSIGN(const auto inside, local->real("rope_theta"));
-      if (inside) base = inside;
-    }
+  constexpr double kBase = 10000.0;
+  O3_ASSIGN(const LayerRope rope, gather_layer(config, kSliding, "rope_local_base_freq", kBase));
+  O3_ASSIGN(const std::string type, rope_type(rope.fields()));
+  if (type != "default") {
+    const std::string label = rope.fields().label("rope_type");
+    return unsupported(label + " is \"" + printable(type) + "\"; \"default\" would work", label);
   }
-  if (base) parameters.set("rope.freq_base_swa", *base);
+  O3_ASSIGN(const double base, base_of(rope));
+  parameters.set("rope.freq_base_swa", base);
   return {};
 }
 
@@ -199,12 +240,13 @@ Result<void> read_local(const HfFields& config, HyperParameters& parameters) {
 
 Result<void> read_hf_rope(const HfFields& config, const HfFamily& family,
                           HyperParameters& parameters) {
-  const bool gemma = family.architecture == "gemma3";
-  O3_ASSIGN(const RopeFields rope, gather(config, gemma ? "full_attention" : nullptr));
-  O3_TRY(read_partial(config, rope, parameters));
-  parameters.set("rope.freq_base", rope.base.value_or(family.rope_base));
-  if (rope.scaling) O3_TRY(RopeTranslator(config, *rope.scaling, parameters).run());
-  return gemma ? read_local(config, parameters) : Result<void>{};
+  if (family.architecture != "gemma3") {
+    O3_ASSIGN(const LayerRope rope, gather(config, family));
+    return read_full(config, rope, parameters);
+  }
+  O3_ASSIGN(const LayerRope rope, gather_layer(config, kFull, "rope_theta", family.rope_base));
+  O3_TRY(read_full(config, rope, parameters));
+  return read_local(config, parameters);
 }
 
 }  // namespace o3::model

@@ -89,6 +89,10 @@ constexpr std::array kNames{
 
 }  // namespace
 
+std::span<const PreName> known_pre_names() noexcept {
+  return kNames;
+}
+
 Result<PreName> pre_by_name(std::string_view name) {
   std::string known;
   for (const PreName& row : kNames) {

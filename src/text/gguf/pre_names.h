@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "base/result.h"
@@ -14,6 +15,8 @@ struct PreName {
   std::string_view pre_tokenizer;  // JSON
   bool ignore_merges = false;
 };
+
+std::span<const PreName> known_pre_names() noexcept;
 
 // kUnsupported lists the known names.
 Result<PreName> pre_by_name(std::string_view name);

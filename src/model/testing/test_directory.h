@@ -22,7 +22,7 @@
 #include "kernels/elementwise.h"
 #include "model/testing/test_gguf.h"
 
-namespace o3::eval {
+namespace o3::model {
 
 // Removed, with all in it, by the destructor.
 class ScratchDirectory {
@@ -55,7 +55,7 @@ struct TestDirectory {
   std::map<std::string, Tensor> tensors;
 
   static TestDirectory open(const std::string& name) {
-    auto directory = artifact::HfDirectory::open(model::golden_path(name));
+    auto directory = artifact::HfDirectory::open(golden_path(name));
     O3_CHECK(directory.ok(), "a committed test directory opens");
     TestDirectory copy{directory->config(), {}};
     for (const artifact::SafeTensor* tensor : directory->tensors().tensors()) {
@@ -112,4 +112,4 @@ struct TestDirectory {
   }
 };
 
-}  // namespace o3::eval
+}  // namespace o3::model

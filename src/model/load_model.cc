@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/family.h"
+#include "model/load_model.h"
 
 #include <string>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "base/printable.h"
 #include "model/cuda/cuda_decoder.h"
 #include "model/decoder.h"
-#include "model/families.h"
+#include "model/family_configs.h"
 #include "model/hf/hf_checkpoint.h"
 #include "model/hf/hf_config.h"
 

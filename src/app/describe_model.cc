@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "artifact/describe.h"
+#include "app/describe_model.h"
 
 #include <algorithm>
 #include <map>
 #include <vector>
 
-#include "artifact/gguf/gguf_parser.h"
+#include "base/printable.h"
 
-namespace o3::artifact {
+namespace o3::app {
 namespace {
 
+using artifact::GgufEntry;
+using artifact::GgufFile;
+using artifact::GgufTensor;
+using artifact::GgufType;
+using artifact::GgufValue;
+using artifact::HfDirectory;
+using artifact::SafeTensor;
+using artifact::StringArray;
+using artifact::UnreadTensor;
 using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kShownElements = 8;
@@ -103,7 +112,7 @@ Json totals_json(const std::vector<TensorRow>& tensors) {
     int64_t bytes = 0;
     void add(const TensorRow& tensor) {
       ++tensors;
-      elements += artifact::elements(tensor.view);
+      elements += app::elements(tensor.view);
       bytes += tensor.bytes;
     }
   };
@@ -131,6 +140,13 @@ void add_tensors(Json& all, const std::vector<TensorRow>& tensors) {
   for (const TensorRow& tensor : tensors) list.push_back(tensor_json(tensor));
   all["tensors"] = std::move(list);
   all["totals"] = totals_json(tensors);
+}
+
+void add_unread(Json& all, const UnreadTensor& tensor) {
+  all["unread"].push_back({{"name", string_json(tensor.name)},
+                           {"dtype", string_json(tensor.type)},
+                           {"shape", tensor.shape},
+                           {"problem", string_json(tensor.problem)}});
 }
 
 // Objects are taken apart, one level for each dot; JSON that was read is not deep.
@@ -192,6 +208,8 @@ Json describe(const GgufFile& file) {
               {"version", file.version()},        {"alignment", file.alignment()},
               {"file_bytes", file.file_bytes()},  {"metadata", metadata_json(file)}};
   add_tensors(all, tensors);
+  all["unread"] = Json::array();
+  for (const UnreadTensor& tensor : file.unread()) add_unread(all, tensor);
   return all;
 }
 
@@ -209,6 +227,8 @@ Json describe(const HfDirectory& directory) {
               {"file_bytes", directory.tensors().file_bytes()},
               {"metadata", std::move(metadata)}};
   add_tensors(all, tensors);
+  all["unread"] = Json::array();
+  for (const UnreadTensor* tensor : directory.tensors().unread()) add_unread(all, *tensor);
   return all;
 }
 
@@ -225,6 +245,12 @@ std::string describe_text(const Json& described) {
                        tensor["dtype"].get<std::string>(), tensor["shape"].dump(),
                        tensor["bytes"].dump()});
   }
+  std::vector<std::vector<std::string>> unread;
+  for (const Json& tensor : described["unread"]) {
+    unread.push_back({printable(tensor["name"].get<std::string>()),
+                      printable(tensor["dtype"].get<std::string>()), tensor["shape"].dump(),
+                      tensor["problem"].get<std::string>()});
+  }
   std::vector<std::vector<std::string>> totals{{"dtype", "tensors", "elements", "bytes"}};
   const auto add_total = [&totals](const std::string& name, const Json& row) {
     totals.push_back({name, row["tensors"].dump(), row["elements"].dump(), row["bytes"].dump()});
@@ -240,8 +266,9 @@ std::string describe_text(const Json& described) {
   if (gguf) out += ", alignment " + described["alignment"].dump();
   out += "\n\nMetadata\n" + table(metadata);
   out += "\nTensors (name, dtype, shape, bytes)\n" + table(tensors);
+  if (!unread.empty()) out += "\nNot read (name, dtype, shape, why)\n" + table(unread);
   out += "\nTotals\n" + table(totals);
   return out;
 }
 
-}  // namespace o3::artifact
+}  // namespace o3::app
