@@ -106,7 +106,8 @@ Result<std::unique_ptr<Tokenizer>> load_byte_level(const TokenizerSpec& spec) {
   BpeOptions options;
   options.ignore_merges = pre.ignore_merges;
   parts.model = std::make_unique<BpeModel>(parts.vocabulary, std::move(merges), options);
-  parts.decoder = Decoder({{Decoder::Step::Kind::kByteLevel, {}, {}, 0, 0, false, nullptr}});
+  parts.decoder =
+      TokenDecoder({{TokenDecoder::Step::Kind::kByteLevel, {}, {}, 0, 0, false, nullptr}});
   return finish(std::move(parts));
 }
 
@@ -125,7 +126,7 @@ void add_space_runs(const Vocabulary& vocabulary, std::vector<AddedToken>& added
 
 // SentencePiece's BPE over characters: with merges (Gemma 4) or with scores in their place.
 Result<std::unique_ptr<Tokenizer>> load_characters(const TokenizerSpec& spec) {
-  using Kind = Decoder::Step::Kind;
+  using Kind = TokenDecoder::Step::Kind;
   // The converter writes the white space of user-defined tokens as spaces.
   std::vector<std::string> rewritten;
   std::vector<std::string_view> texts(spec.tokens.begin(), spec.tokens.end());
@@ -158,11 +159,11 @@ Result<std::unique_ptr<Tokenizer>> load_characters(const TokenizerSpec& spec) {
     O3_ASSIGN(merges, MergeTable::from_scores(spec.scores, *parts.vocabulary));
   }
   parts.model = std::make_unique<BpeModel>(parts.vocabulary, std::move(merges), options);
-  std::vector<Decoder::Step> decoders = {{Kind::kReplace, space, " ", 0, 0, false, nullptr},
-                                         {Kind::kByteFallback, {}, {}, 0, 0, false, nullptr},
-                                         {Kind::kFuse, {}, {}, 0, 0, false, nullptr}};
+  std::vector<TokenDecoder::Step> decoders = {{Kind::kReplace, space, " ", 0, 0, false, nullptr},
+                                              {Kind::kByteFallback, {}, {}, 0, 0, false, nullptr},
+                                              {Kind::kFuse, {}, {}, 0, 0, false, nullptr}};
   if (spec.add_space_prefix) decoders.push_back({Kind::kStrip, " ", {}, 1, 0, false, nullptr});
-  parts.decoder = Decoder(std::move(decoders));
+  parts.decoder = TokenDecoder(std::move(decoders));
   return finish(std::move(parts));
 }
 
@@ -191,7 +192,8 @@ Result<std::unique_ptr<Tokenizer>> load_word_piece(const TokenizerSpec& spec) {
   WordPieceOptions options;
   options.unknown = *spec.unknown;
   parts.model = std::make_unique<WordPieceModel>(*parts.vocabulary, options);
-  parts.decoder = Decoder({{Decoder::Step::Kind::kWordPiece, "##", {}, 0, 0, true, nullptr}});
+  parts.decoder =
+      TokenDecoder({{TokenDecoder::Step::Kind::kWordPiece, "##", {}, 0, 0, true, nullptr}});
   return finish(std::move(parts));
 }
 
