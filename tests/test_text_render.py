@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`o3 text render`: conversations through a chat template, JSON lines in and out."""
 import json
+import shutil
 import struct
 import subprocess
 
 import pytest
 
 import locate
+from server import Server
 
 
 def run(*options, lines=(), data=None):
@@ -157,3 +159,27 @@ def test_a_gguf_file(tmp_path):
     gguf(path, {"general.architecture": "llama"})
     done = run("--tokenizer", str(path), lines=[{"messages": []}])
     assert done.returncode == 3 and b"no chat template" in done.stderr
+
+
+def test_the_server_has_the_same_template_for_tools(tmp_path):
+    """A directory with named templates: `o3 text render` and `o3 serve` choose the same one."""
+    model = tmp_path / "model"
+    shutil.copytree(locate.ROOT / "tests/golden/model/tiny_llama3", model)
+    characters = [chr(code) for code in range(97, 123)] + list(" :\n")
+    (model / "tokenizer.json").write_text(json.dumps({"added_tokens": [], "model": {
+        "type": "BPE", "vocab": {text: id for id, text in enumerate(characters)}, "merges": []}}), encoding="utf-8")
+    (model / "tokenizer_config.json").write_text(json.dumps({"chat_template": [
+        {"name": "default", "template": "plain: {{ messages[0].content }}"},
+        {"name": "tool_use", "template": "{{ tools|length }} tools: {{ messages[0].content }}"}]}), encoding="utf-8")
+    lines = [{"messages": [{"role": "user", "content": "hi"}], "tools": tools} for tools in (None, [], [{"name": "f"}])]
+    want = ["plain: hi", "0 tools: hi", "1 tools: hi"]
+    assert answers("--tokenizer", str(model), lines=lines) == [{"text": text} for text in want]
+    with Server(tmp_path / "data", model=str(model)) as server:
+        got = []
+        for line in lines:
+            body = {"messages": line["messages"], "chat_template_kwargs": {"tools": line["tools"]}}
+            status, _, answer = server.request("POST", "/apply-template", body, key=server.key)
+            assert status == 200, answer
+            got.append(json.loads(answer)["prompt"])
+        assert got == want
+        assert server.stop() == 0, server.output

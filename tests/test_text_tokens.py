@@ -2,6 +2,7 @@
 """`o3 text encode` and `decode`: JSON lines in and out, one for each, in order."""
 import json
 import pathlib
+import signal
 import subprocess
 
 import pytest
@@ -147,3 +148,48 @@ def test_options():
     assert run("encode", "--tokenizer", "x", "--stream").returncode == 2
     assert run("decode", "--tokenizer", "x", "--plain").returncode == 2
     assert run("decode", "--tokenizer", str(pathlib.Path("/no/such/file"))).returncode == 3
+
+
+def test_lines_and_texts_beyond_a_bound_are_refused_one_by_one(directory, tmp_path):
+    """100 MB in one line, ids by the million, and ids that would stand for gigabytes."""
+    good = b'{"ids": [3]}\n'
+    million = {"ids": [5, 259 - 1] * 500_000}
+    data = good + b'{"ids": [' + b"3," * 50_000_000 + b"3]}\n" + good + json.dumps(million).encode() + b"\n" + good
+    got = answers("decode", "--tokenizer", directory, data=data)
+    assert [list(answer) for answer in got] == [["text"], ["error"], ["text"], ["text"], ["text"]]
+    assert "64 MiB" in got[1]["error"] and len(got[3]["text"]) == 500_000 * len("a<think>")
+    long = tmp_path / "long.json"
+    long.write_text(json.dumps({"model": {"type": "WordLevel", "unk_token": "x", "vocab": {"x": 0, "y" * 1_000_000: 1}}}), encoding="utf-8")
+    line = json.dumps({"ids": [1] * 1000}).encode() + b"\n"
+    for flags in ((), ("--stream",)):
+        got = answers("decode", "--tokenizer", str(long), *flags, data=line + b'{"ids": [0]}')
+        assert "64 MiB" in got[0]["error"] and "error" not in got[1]
+
+
+def test_ids_that_are_no_tokens(directory):
+    for ids in ("-1", "-0.0", "1.0", "1e0", "259", "2147483648", "4294967299", "9223372036854775808", "18446744073709551615",
+                "-9223372036854775808", "true", "{}", '"1"', "NaN", "01", "0x1"):
+        got = answers("decode", "--tokenizer", directory, data=b'{"ids": [0, ' + ids.encode() + b"]}\n")
+        assert list(got[0]) == ["error"] and got[0]["error"], ids
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_reader_that_goes_away_ends_the_run(directory, ignored):
+    """As for other commands: quietly by SIGPIPE, or by an error where the caller ignores that signal."""
+    def prepare():
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN if ignored else signal.SIG_DFL)
+
+    with subprocess.Popen([locate.program(), "text", "decode", "--tokenizer", directory], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, preexec_fn=prepare, restore_signals=False) as child:
+        child.stdin.write(b'{"ids": [3]}\n')
+        child.stdin.flush()
+        assert child.stdout.readline()
+        child.stdout.close()
+        try:
+            child.stdin.write(b'{"ids": [3]}\n' * 100_000)
+            child.stdin.close()
+        except BrokenPipeError:
+            pass
+        told = child.stderr.read()
+        assert child.wait(30) == (4 if ignored else -signal.SIGPIPE)
+        assert told.count(b"\n") == (1 if ignored else 0), told

@@ -25,7 +25,7 @@ struct TextOptions {
   bool stream = false;  // decode: one piece for each id
 };
 
-constexpr size_t kMaxLineBytes = 64u << 20;
+constexpr size_t kMaxTextBytes = kMaxLineBytes;  // that ids of one line may stand for
 
 Result<void> for_each_line(const std::function<Result<json>(const json&)>& answer) {
   config::JsonLimits limits;
@@ -52,6 +52,7 @@ Result<std::vector<Token>> ids_of(const json& line, const text::Tokenizer& token
   }
   std::vector<Token> out;
   out.reserve(ids->size());
+  size_t bytes = 0;
   for (const json& id : *ids) {
     const bool known = id.is_number_integer() && id.get<int64_t>() >= 0 &&
                        id.get<int64_t>() < tokenizer.vocabulary_size();
@@ -60,6 +61,8 @@ Result<std::vector<Token>> ids_of(const json& line, const text::Tokenizer& token
                      std::to_string(tokenizer.vocabulary_size() - 1));
     }
     out.push_back(id.get<Token>());
+    bytes += tokenizer.bytes(out.back(), true).size();
+    if (bytes > kMaxTextBytes) return Error{Code::kTooLong, "the text is longer than 64 MiB", {}};
   }
   return out;
 }

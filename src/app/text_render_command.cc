@@ -14,15 +14,13 @@
 #include "app/number_option.h"
 #include "base/local_time.h"
 #include "loader/template_source.h"
-#include "text/chat_template.h"
+#include "text/chat_templates.h"
 #include "text/jinja/json_input.h"
 
 namespace o3::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr size_t kMaxLineBytes = 64u << 20;
 
 struct RenderOptions {
   std::string template_file;
@@ -64,30 +62,23 @@ class Renderer {
  public:
   static Result<Renderer> make(const loader::TemplateSource& source,
                                std::optional<std::chrono::seconds> time) {
-    O3_ASSIGN(auto main, text::ChatTemplate::parse(source.text));
-    Renderer renderer(std::move(main), source.variables, time);
-    if (source.tool_use) {
-      O3_ASSIGN(renderer.tool_use_, text::ChatTemplate::parse(*source.tool_use));
-    }
-    return renderer;
+    O3_ASSIGN(auto templates, text::ChatTemplates::parse(source.text, source.tool_use));
+    return Renderer(std::move(templates), source.variables, time);
   }
 
   // {"messages", "tools", "add_generation_prompt", "variables"} to text.
   Result<std::string> answer(std::string_view line) const {
-    if (line.size() > kMaxLineBytes) return Error{Code::kTooLong, "longer than 64 MiB", {}};
     O3_ASSIGN(Json json, text::read_template_json(line));
     O3_ASSIGN(const text::RenderInput input, input_of(std::move(json)));
-    const bool with_tools = !input.request.at("tools").is_null();
-    const text::ChatTemplate& chosen = with_tools && tool_use_ ? *tool_use_ : main_;
-    O3_ASSIGN(const std::vector<text::Segment> segments, chosen.render(input));
+    O3_ASSIGN(const std::vector<text::Segment> segments, templates_.render(input));
     std::string out;
     for (const text::Segment& segment : segments) out += segment.text;
     return out;
   }
 
  private:
-  Renderer(text::ChatTemplate main, Json variables, std::optional<std::chrono::seconds> time)
-      : main_(std::move(main)), variables_(std::move(variables)), time_(time) {}
+  Renderer(text::ChatTemplates templates, Json variables, std::optional<std::chrono::seconds> time)
+      : templates_(std::move(templates)), variables_(std::move(variables)), time_(time) {}
 
   Result<text::RenderInput> input_of(Json line) const {
     if (!line.is_object() || !line.contains("messages")) {
@@ -116,8 +107,7 @@ class Renderer {
     return input;
   }
 
-  text::ChatTemplate main_;
-  std::optional<text::ChatTemplate> tool_use_;
+  text::ChatTemplates templates_;
   Json variables_;
   std::optional<std::chrono::seconds> time_;  // none: each line's own
 };

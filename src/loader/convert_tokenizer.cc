@@ -13,6 +13,7 @@
 #include "loader/gguf_vocabulary.h"
 #include "loader/hf_tokenizer.h"
 #include "loader/template_source.h"
+#include "loader/token_text.h"
 #include "model/hf/hf_config.h"
 #include "text/gguf/tokenizer_export.h"
 

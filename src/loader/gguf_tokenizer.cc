@@ -70,7 +70,7 @@ Result<text::TokenizerSpec> gguf_tokenizer_spec(const artifact::GgufFile& file) 
   O3_ASSIGN(auto scores, file.optional<std::vector<float>>("tokenizer.ggml.scores"));
   if (scores) spec.scores = *std::move(scores);
   O3_ASSIGN(const auto space, file.optional<bool>("tokenizer.ggml.add_space_prefix"));
-  spec.add_space_prefix = space.value_or(true);
+  spec.add_space_prefix = space.value_or(spec.model != "gemma4");
   for (const char* key : {"tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
     O3_ASSIGN(const auto end, file.optional<Token>(key));
     if (end) spec.ends.push_back(*end);

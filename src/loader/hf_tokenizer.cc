@@ -11,6 +11,7 @@
 #include "artifact/mapped_file.h"
 #include "config/json_reader.h"
 #include "loader/gguf_tokenizer.h"
+#include "loader/token_text.h"
 #include "text/hf/tokenizer_json.h"
 
 namespace o3::loader {
@@ -22,15 +23,9 @@ std::string_view text_of(const artifact::MappedFile& file) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
 
-// A token's text: "<s>" or {"content": "<s>", ...}.
 std::optional<std::string> token_name(const nlohmann::json& config, const char* key) {
   const auto found = config.find(key);
-  if (found == config.end()) return std::nullopt;
-  if (found->is_string()) return found->get<std::string>();
-  if (!found->is_object()) return std::nullopt;
-  const auto content = found->find("content");
-  if (content == found->end() || !content->is_string()) return std::nullopt;
-  return content->get<std::string>();
+  return found == config.end() ? std::nullopt : token_text(*found);
 }
 
 config::JsonLimits limits() {

@@ -9,6 +9,7 @@
 #include "artifact/gguf/gguf_file.h"
 #include "artifact/mapped_file.h"
 #include "loader/gguf_tokenizer.h"
+#include "loader/token_text.h"
 #include "text/jinja/json_input.h"
 
 namespace o3::loader {
@@ -122,14 +123,6 @@ Result<Json> read_json_object(const fs::path& path) {
   if (!json.ok()) return invalid(path.string() + ": " + json.error().message);
   if (!json->is_object()) return invalid(path.string() + " does not hold a JSON object");
   return *std::move(json);
-}
-
-std::optional<std::string> token_text(const Json& token) {
-  if (token.is_string()) return token.get<std::string>();
-  if (!token.is_object()) return std::nullopt;
-  const auto content = token.find("content");
-  if (content == token.end() || !content->is_string()) return std::nullopt;
-  return content->get<std::string>();
 }
 
 Result<TemplateSource> read_model_templates(const fs::path& path) {

@@ -26,8 +26,6 @@ Result<TemplateSource> read_model_templates(const std::filesystem::path& path);
 
 // The object that a file of a model holds, bounded; empty where there is no such file.
 Result<nlohmann::ordered_json> read_json_object(const std::filesystem::path& path);
-// A token as such files write it: "<s>" or {"content": "<s>", ...}.
-std::optional<std::string> token_text(const nlohmann::ordered_json& token);
 
 // A template alone: no variables.
 Result<TemplateSource> read_template_file(const std::filesystem::path& path);

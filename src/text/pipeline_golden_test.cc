@@ -8,12 +8,15 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "text/detokenizer.h"
 #include "text/hf/tokenizer_json.h"
+#include "text/testing/small_tokenizers.h"
+#include "text/unicode/utf8.h"
 
 namespace o3::text {
 namespace {
@@ -69,6 +72,55 @@ TEST_P(SmallTokenizer, EqualsTheReference) {
         << text;
   }
   EXPECT_GE(lines, 500);
+}
+
+// Whatever ids: pieces are text, never half a character, and together what the whole is, but for
+// the space in front; or (WordPiece, whose texts do not begin with "##n") what they are behind
+// another token. A piece comes as soon as its bytes are complete.
+void expect_stream_equals_whole(const Tokenizer& tokenizer, const std::vector<Token>& ids,
+                                bool show_control) {
+  Detokenizer stream(tokenizer, show_control);
+  std::string streamed;
+  std::string bytes;
+  for (const Token id : ids) {
+    std::string piece;
+    stream.push(id, piece);
+    ASSERT_TRUE(is_utf8(piece)) << id;
+    bytes += tokenizer.bytes(id, show_control);
+    streamed += piece;
+    if (tokenizer.streams() && !stream.incomplete()) {
+      ASSERT_EQ(streamed, repaired_utf8(bytes)) << id;
+    }
+  }
+  stream.flush(streamed);
+  const std::string whole = decode(tokenizer, ids, show_control);
+  if (streamed == whole || streamed == ' ' + whole) return;
+  std::vector<Token> behind = {tokenizer.find("s").value()};
+  behind.insert(behind.end(), ids.begin(), ids.end());
+  ASSERT_EQ("s" + streamed, decode(tokenizer, behind, show_control)) << nlohmann::json(ids);
+}
+
+void expect_streams(const Tokenizer& tokenizer) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 3000; ++round) {
+    std::vector<Token> ids(random() % 12);
+    for (Token& id : ids) {
+      id = static_cast<Token>(random() % static_cast<uint32_t>(tokenizer.vocabulary_size()));
+    }
+    expect_stream_equals_whole(tokenizer, ids, round % 2 == 0);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST_P(SmallTokenizer, AStreamEqualsTheWholeForAnyIds) {
+  const auto loaded = load_tokenizer_json(read(file(".json")));
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  expect_streams(**loaded);
+}
+
+TEST(Streams, OfOtherTokenizersEqualTheWholeToo) {
+  const SmallTokenizers tokenizers;
+  for (const Tokenizer* tokenizer : tokenizers.all()) expect_streams(*tokenizer);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, SmallTokenizer,

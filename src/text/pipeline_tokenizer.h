@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "text/added_tokens.h"
-#include "text/decoder.h"
 #include "text/model/token_model.h"
 #include "text/model/vocabulary.h"
 #include "text/normalize/normalizer.h"
 #include "text/split/pre_tokenizer.h"
+#include "text/token_decoder.h"
 #include "text/tokenizer.h"
 
 namespace o3::text {
@@ -29,7 +29,7 @@ struct TokenizerParts {
   NormalizerPtr normalizer;       // may be null
   PreTokenizerPtr pre_tokenizer;  // may be null
   std::unique_ptr<TokenModel> model;
-  Decoder decoder;
+  TokenDecoder decoder;
   Frame frame;
   std::optional<Token> bos;
   std::optional<Token> eos;

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Reference ids for tokenizers that GGUF metadata describes: every pre-tokenizer name of
-src/text/gguf/pre_names.cc and every tokenizer model, on vocabularies made here. The reference is
-llama.cpp (llama-cpp-python 0.3.36), which loads the same vocabulary from a file of this script.
+src/text/gguf/pre_names.cc and every tokenizer model, on vocabularies made here.
 
     tokenizer_gguf.py src/text/gguf/pre_names.cc tests/golden/tokenizer/gguf.json
 
-Texts are in NFC: that form is applied here where
-the makers' tokenizer.json has it, and never by the reference. The merges were learned with no pre-tokenizer at all, so that they
-reach over every border that one could draw.
+Byte-level BPE: Hugging Face `tokenizers` (0.23.3) with the components that stand beside the name, and
+llama.cpp (llama-cpp-python 0.3.36), which has rules of its own for the name and loads the same vocabulary
+from a file of this script. Both must say the same but for the names in OTHERWISE, where llama.cpp leaves a
+part of the makers' rules out: there Hugging Face without that part must say what llama.cpp does. The other
+models are llama.cpp's.
+
+Texts are in NFC, which llama.cpp never applies. The merges were learned with no pre-tokenizer at all, so that they reach over
+every border that one could draw.
 """
 import json
 import re
@@ -19,6 +23,7 @@ from pathlib import Path
 
 import gguf
 from llama_cpp import Llama
+from tokenizers import Tokenizer
 
 LEARNED = (
     "it's we'll I'D they've don't 'Tis 12 123 1234 12345 3.14 x1 a1b2  two   three    four\n"
@@ -27,7 +32,7 @@ LEARNED = (
     "na\u00efve caf\u00e9 \u00e9t\u00e9 \u041f\u0440\u0438\u0432\u0435\u0442 \u043c\u0438\u0440 \u4f60\u597d\u4e16\u754c \u3053\u3093\u306b\u3061\u306f \u65e5\u672c\u8a9e "
     "\u0645\u0631\u062d\u0628\u0627 \ud55c\uad6d\uc5b4 \u0939\u093f\u0928\u094d\u0926\u0940 e\u0301 \U0001f600\U0001f600 !!! ... ?!?! --- ### $$ $5 5% #1 @me "
 )
-# Learned first, from left to right: what the rules divide otherwise each.
+# Learned first, characters and then texts from left to right: what the rules divide otherwise each.
 FIRST = ["12", "123", "1234", "34", "345", "456", "'s", "'S", "'LL", "e\u0301t", "x1", "1x", "LP", "dC", "eW", ";\n",
          "/\n", ".\n", "\u0939\u093f\u0928", "!a", "_a", "\u4f60\u597d", "\u65e512", "\u043c12", "12\u65e5", " 1", " 12", "#1",
          "\u00a0b", ".c", "(y", "  12", "THE", "TheT"]
@@ -40,6 +45,29 @@ TEXTS = [
     "\u0645\u0631\u062d\u0628\u0627 \ud55c\uad6d\uc5b4 \u0939\u093f\u0928\u094d\u0926\u0940", "\U0001f600\U0001f600 !!! ... ?!?! ---", "", " ", "  ", "\n", "\n\n x",
     "x \n", "x  \n\n y", "a\u00a0b \u3000c", "!a !1 .b -c _d", "##heading\n\n- item\n- item2\n\n```\ncode\n```\n",
 ]
+
+
+def without_marks(steps):
+    """Letters without the marks that combine with them."""
+    return json.loads(json.dumps(steps).replace("\\\\p{M}", ""))
+
+
+def without_digits(steps):
+    return {**steps, "pretokenizers": [step for step in steps["pretokenizers"] if step["type"] != "Digits"]}
+
+
+def runs_of_digits(steps):
+    return json.loads(json.dumps(steps).replace('"individual_digits": true', '"individual_digits": false'))
+
+
+# Name: what llama.cpp leaves out, as a change of the makers' components, in words, and the texts
+# (by their index) where it shows.
+MARKS = (without_marks, "marks do not join their letter", [14])
+OTHERWISE = {
+    "gpt-4o": MARKS, "llama4": MARKS, "tekken": MARKS,
+    "deepseek-llm": (runs_of_digits, "digits are not taken one by one", [2, 12, 13]),
+    "falcon": (without_digits, "digits are not parted from letters", [3, 8, 12, 13, 14]),
+}
 
 
 def byte_alphabet():
@@ -57,17 +85,24 @@ def byte_alphabet():
 def learn(symbols, count, first=()):
     """Plain BPE over one sequence, most frequent pair first, ties by text; but `first` before all."""
     merges = []
-    for text in first:
-        for end in range(1, len(text)):
-            pair = ("".join(text[:end]), text[end])
+
+    def chain(parts):
+        for end in range(1, len(parts)):
+            pair = ("".join(parts[:end]), parts[end])
             if pair not in merges:
                 merges.append(pair)
+
+    for text in first:
+        for character in text:
+            chain(character)
+        chain(text)
     for _ in range(count):
         pairs = Counter(zip(symbols, symbols[1:]))
         (left, right), seen = min(pairs.items(), key=lambda p: (-p[1], p[0]))
         if seen < 2:
             break
-        merges.append((left, right))
+        if (left, right) not in merges:  # of a pair that is there twice, llama.cpp takes the first
+            merges.append((left, right))
         out, at = [], 0
         while at < len(symbols):
             if symbols[at:at + 2] == [left, right]:
@@ -118,15 +153,17 @@ def reference(model, pre, spec):
 def byte_level():
     alphabet = byte_alphabet()
     written = [alphabet[byte] for byte in (LEARNED * 2).encode()]
-    merges = learn(written, 400, [[alphabet[byte] for byte in text.encode()] for text in FIRST])
+    merges = learn(written, 400, [["".join(alphabet[byte] for byte in c.encode()) for c in text] for text in FIRST])
     made = dict.fromkeys(a + b for a, b in merges)
     tokens = ["<|e|>"] + [alphabet[byte] for byte in range(256)] + list(made)
     return {"tokens": tokens, "kinds": [3] + [1] * (len(tokens) - 1),
             "merges": [f"{a} {b}" for a, b in merges], "ids": {"bos": 0, "eos": 0}}
 
 
+# Line ends have no token but their bytes. Pieces made of such characters would be reached by
+# SentencePiece and llama.cpp, and not by Hugging Face; no vocabulary that was looked at has one.
 def characters(merged):
-    text = "\u2581" + (LEARNED * 2).replace(" ", "\u2581")
+    text = "\u2581" + "\u2581".join((LEARNED * 2).split())
     merges = learn(list(text), 400)
     single = sorted(set(text) - set("\t\r\n\u65e5\U0001f600"))
     tokens = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)]
@@ -140,6 +177,42 @@ def characters(merged):
         known = set(pieces)
         spec["merges"] = [f"{a} {b}" for a, b in merges if a in known and b in known]
     return spec
+
+
+def hugging_face(spec, normalizer, steps, ignore_merges):
+    """Ids of TEXTS by `tokenizers`."""
+    def completed(step):
+        if "pretokenizers" in step:
+            return {**step, "pretokenizers": [completed(inner) for inner in step["pretokenizers"]]}
+        return {**step, "trim_offsets": True} if step["type"] == "ByteLevel" else step
+
+    whole = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": normalizer,
+             "pre_tokenizer": completed(steps), "post_processor": None, "decoder": None,
+             "model": {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+                       "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False,
+                       "ignore_merges": ignore_merges, "merges": [merge.split(" ", 1) for merge in spec["merges"]],
+                       "vocab": {token: id for id, token in enumerate(spec["tokens"])}}}
+    tokenizer = Tokenizer.from_str(json.dumps(whole))
+    return [tokenizer.encode(text, add_special_tokens=False).ids for text in TEXTS]
+
+
+def names_of(source):
+    """Name, normalizer, pre-tokenizer and ignore_merges of each row of pre_names.cc."""
+    parts = dict(re.findall(r'constexpr std::string_view (k\w+) =\s*R"~\((.*?)\)~";', source, re.S))
+    rows = re.findall(r'PreName\{"([^"]*)", (""|k\w+), (k\w+), (true|false)\}', source)
+    return [(name, None if form == '""' else json.loads(parts[form]), json.loads(parts[steps]), ignore == "true")
+            for name, form, steps, ignore in rows]
+
+
+def byte_level_row(name, normalizer, steps, ignore_merges, spec):
+    row = reference("gpt2", name, spec)
+    ids = hugging_face(spec, normalizer, steps, ignore_merges)
+    differ = [i for i in range(len(TEXTS)) if ids[i] != row["ids"][i]]
+    change, why, expected = OTHERWISE.get(name, (None, None, []))
+    if change:
+        assert hugging_face(spec, normalizer, change(steps), ignore_merges) == row["ids"], name
+        print(f"{name}: llama.cpp differs in {differ}: {why}")
+    return {**row, "ids": ids}
 
 
 def word_piece():
@@ -157,12 +230,12 @@ def word_piece():
 
 
 def main():
-    names = re.findall(r'PreName\{"([^"]*)"', Path(sys.argv[1]).read_text())
+    names = names_of(Path(sys.argv[1]).read_text())
     out = Path(sys.argv[2])
     vocabularies = {"gpt2": byte_level(), "llama": characters(False), "gemma4": characters(True),
                     "bert": word_piece()}
-    cases = [("gpt2", name) for name in names] + [("llama", ""), ("gemma4", ""), ("bert", "")]
-    rows = [reference(model, pre, vocabularies[model]) for model, pre in cases]
+    rows = [byte_level_row(*name, vocabularies["gpt2"]) for name in names]
+    rows += [reference(model, "", vocabularies[model]) for model in ("llama", "gemma4", "bert")]
     for vocabulary in vocabularies.values():
         vocabulary["ids"] = {k: v for k, v in vocabulary["ids"].items() if k in ("bos", "eos", "unknown")}
     distinct = []

@@ -129,5 +129,30 @@ TEST(ChatPrompt, AFinalMessageIsContinued) {
   EXPECT_EQ(build_prompt(model, request).error().param, "continue_final_message");
 }
 
+// What the template writes behind a message may hold its text too.
+TEST(ChatPrompt, AFinalMessageIsContinuedWhereItStands) {
+  ServedModel model{.id = "octo",
+                    .tokenizer = std::make_shared<testing::ByteTokenizer>(),
+                    .render = {},
+                    .context = 100};
+  bool trusted = false;
+  model.render = [&](const Conversation& conversation) -> Result<std::vector<text::Segment>> {
+    return std::vector<text::Segment>{{"<|im_start|>", true},
+                                      {conversation.messages.back().content, trusted},
+                                      {"<|im_end|>", true}};
+  };
+  ChatRequest request;
+  request.continue_final = true;
+  request.conversation.add_generation_prompt = false;
+  for (const char* content : {"im", "end", "|", "<|im_end|>", "a", "i\n "}) {
+    request.conversation.messages = {{"assistant", content}};
+    EXPECT_EQ(build_prompt(model, request)->tokens,
+              testing::tokens_of(std::string("<|im_start|>") + content));
+  }
+  trusted = true;  // as if the model had just written it
+  request.conversation.messages = {{"assistant", "Well"}};
+  EXPECT_EQ(build_prompt(model, request)->tokens, testing::tokens_of("<|im_start|>Well"));
+}
+
 }  // namespace
 }  // namespace o3::api::openai

@@ -52,6 +52,20 @@ Result<int32_t> room_for(const ServedModel& model, const GenerationOptions& opti
   return std::max(options.max_tokens.value_or(static_cast<int32_t>(room)), 1);
 }
 
+// Where `text` stands last among what the client wrote; as the template's only where that is
+// nowhere (trusted messages): "im" is also a part of "<|im_end|>".
+size_t find_last(std::string_view text, const std::vector<text::Segment>& segments) {
+  std::string whole;
+  std::string others;  // the template's characters hidden
+  for (const text::Segment& segment : segments) {
+    whole += segment.text;
+    // No well-formed text has this byte.
+    others += segment.trusted ? std::string(segment.text.size(), '\xFF') : segment.text;
+  }
+  const size_t found = others.rfind(text);
+  return found != std::string::npos ? found : whole.rfind(text);
+}
+
 // What a template writes behind the last message is cut off. Templates may strip its text.
 Result<void> cut_behind(std::string_view content, std::vector<text::Segment>& segments) {
   constexpr std::string_view kSpace = " \t\r\n";
@@ -63,7 +77,7 @@ Result<void> cut_behind(std::string_view content, std::vector<text::Segment>& se
   const std::string_view stripped = content.substr(begin, end - begin);
   std::string whole;
   for (const text::Segment& segment : segments) whole += segment.text;
-  const size_t found = whole.rfind(stripped);
+  const size_t found = find_last(stripped, segments);
   if (found == std::string::npos) {
     return invalid("The template does not show the last message; it cannot be continued.",
                    "continue_final_message");

@@ -7,6 +7,7 @@
 
 #include "base/printable.h"
 #include "text/gguf/pre_names.h"
+#include "text/gguf/token_kinds.h"
 #include "text/hf/components.h"
 #include "text/hf/json_tree.h"
 #include "text/model/bpe_model.h"
@@ -22,79 +23,9 @@ namespace {
 
 constexpr size_t kMaxAddedBytes = 1024;   // bounds the work per character of matching their texts
 constexpr size_t kMaxWalkedBytes = 4096;  // of a token that is met byte by byte
-constexpr const char* kKindsKey = "tokenizer.ggml.token_type";
 
 std::string token_text(size_t token) {
   return "token " + std::to_string(token);
-}
-
-bool in_range(const TokenizerSpec& spec, const std::optional<Token>& token) {
-  return !token || (*token >= 0 && static_cast<size_t>(*token) < spec.tokens.size());
-}
-
-// Texts that nobody writes but to end a turn or a document. Converters of fine-tuned models marked
-// some as ordinary: then a user's text could end the turn. ("</s>" is an HTML tag too: it counts
-// where the file names it as an end.)
-constexpr std::array<std::string_view, 5> kEndTexts = {
-    "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "<end_of_turn>",
-};
-
-// A merge makes it: then it is ordinary text of this vocabulary.
-bool is_merged(const TokenizerSpec& spec, std::string_view text) {
-  return std::any_of(spec.merges.begin(), spec.merges.end(), [text](std::string_view merge) {
-    const size_t space = merge.find(' ', 1);
-    return merge.size() == text.size() + 1 && space != std::string_view::npos &&
-           text.starts_with(merge.substr(0, space)) && text.ends_with(merge.substr(space + 1));
-  });
-}
-
-// Whatever the file says about their kinds.
-void mark_ends(const TokenizerSpec& spec, std::vector<TokenKind>& kinds) {
-  for (const auto& id : {spec.bos, spec.eos}) {
-    if (id) kinds[static_cast<size_t>(*id)] = TokenKind::kControl;
-  }
-  for (const Token id : spec.ends) kinds[static_cast<size_t>(id)] = TokenKind::kControl;
-  for (size_t i = 0; i < kinds.size(); ++i) {
-    const std::string_view text = spec.tokens[i];
-    const bool ends = text.starts_with('<') && text.ends_with('>') &&
-                      std::find(kEndTexts.begin(), kEndTexts.end(), text) != kEndTexts.end();
-    if (ends && kinds[i] != TokenKind::kControl && !is_merged(spec, text)) {
-      kinds[i] = TokenKind::kControl;
-    }
-  }
-}
-
-Result<std::vector<TokenKind>> kinds_of(const TokenizerSpec& spec) {
-  const bool ends = std::all_of(spec.ends.begin(), spec.ends.end(),
-                                [&](Token end) { return in_range(spec, end); });
-  if (!in_range(spec, spec.bos) || !in_range(spec, spec.eos) || !in_range(spec, spec.unknown) ||
-      !ends) {
-    return invalid("the bos or eos or eot or unknown token is outside the vocabulary of " +
-                       std::to_string(spec.tokens.size()) + " tokens",
-                   "tokenizer.ggml.bos_token_id");
-  }
-  std::vector<TokenKind> kinds(spec.tokens.size(), TokenKind::kNormal);
-  if (spec.kinds.empty()) {
-    mark_ends(spec, kinds);
-    return kinds;
-  }
-  if (spec.kinds.size() != spec.tokens.size()) {
-    return invalid("there are " + std::to_string(spec.kinds.size()) + " token types for " +
-                       std::to_string(spec.tokens.size()) + " tokens",
-                   kKindsKey);
-  }
-  for (size_t i = 0; i < spec.kinds.size(); ++i) {
-    const int32_t kind = spec.kinds[i];
-    if (kind < static_cast<int32_t>(TokenKind::kNormal) ||
-        kind > static_cast<int32_t>(TokenKind::kByte)) {
-      return invalid(
-          token_text(i) + " has the unknown type " + std::to_string(kind) + "; 1 to 6 are known",
-          kKindsKey);
-    }
-    kinds[i] = static_cast<TokenKind>(kind);
-  }
-  mark_ends(spec, kinds);
-  return kinds;
 }
 
 Result<std::vector<AddedToken>> added_of(const TokenizerSpec& spec,
@@ -140,7 +71,7 @@ Result<void> check_walked(const TokenizerSpec& spec) {
 // What all kinds share; the caller adds components and the model.
 Result<TokenizerParts> common_parts(const TokenizerSpec& spec,
                                     std::span<const std::string_view> texts, TextForm form) {
-  O3_ASSIGN(const std::vector<TokenKind> kinds, kinds_of(spec));
+  O3_ASSIGN(const std::vector<TokenKind> kinds, token_kinds(spec));
   TokenizerParts parts;
   O3_ASSIGN(Vocabulary vocabulary, Vocabulary::build(texts, kinds, form, Alike::kFirstCounts));
   parts.vocabulary = std::make_shared<const Vocabulary>(std::move(vocabulary));
@@ -175,7 +106,8 @@ Result<std::unique_ptr<Tokenizer>> load_byte_level(const TokenizerSpec& spec) {
   BpeOptions options;
   options.ignore_merges = pre.ignore_merges;
   parts.model = std::make_unique<BpeModel>(parts.vocabulary, std::move(merges), options);
-  parts.decoder = Decoder({{Decoder::Step::Kind::kByteLevel, {}, {}, 0, 0, false, nullptr}});
+  parts.decoder =
+      TokenDecoder({{TokenDecoder::Step::Kind::kByteLevel, {}, {}, 0, 0, false, nullptr}});
   return finish(std::move(parts));
 }
 
@@ -194,7 +126,7 @@ void add_space_runs(const Vocabulary& vocabulary, std::vector<AddedToken>& added
 
 // SentencePiece's BPE over characters: with merges (Gemma 4) or with scores in their place.
 Result<std::unique_ptr<Tokenizer>> load_characters(const TokenizerSpec& spec) {
-  using Kind = Decoder::Step::Kind;
+  using Kind = TokenDecoder::Step::Kind;
   // The converter writes the white space of user-defined tokens as spaces.
   std::vector<std::string> rewritten;
   std::vector<std::string_view> texts(spec.tokens.begin(), spec.tokens.end());
@@ -227,11 +159,11 @@ Result<std::unique_ptr<Tokenizer>> load_characters(const TokenizerSpec& spec) {
     O3_ASSIGN(merges, MergeTable::from_scores(spec.scores, *parts.vocabulary));
   }
   parts.model = std::make_unique<BpeModel>(parts.vocabulary, std::move(merges), options);
-  std::vector<Decoder::Step> decoders = {{Kind::kReplace, space, " ", 0, 0, false, nullptr},
-                                         {Kind::kByteFallback, {}, {}, 0, 0, false, nullptr},
-                                         {Kind::kFuse, {}, {}, 0, 0, false, nullptr}};
+  std::vector<TokenDecoder::Step> decoders = {{Kind::kReplace, space, " ", 0, 0, false, nullptr},
+                                              {Kind::kByteFallback, {}, {}, 0, 0, false, nullptr},
+                                              {Kind::kFuse, {}, {}, 0, 0, false, nullptr}};
   if (spec.add_space_prefix) decoders.push_back({Kind::kStrip, " ", {}, 1, 0, false, nullptr});
-  parts.decoder = Decoder(std::move(decoders));
+  parts.decoder = TokenDecoder(std::move(decoders));
   return finish(std::move(parts));
 }
 
@@ -260,7 +192,8 @@ Result<std::unique_ptr<Tokenizer>> load_word_piece(const TokenizerSpec& spec) {
   WordPieceOptions options;
   options.unknown = *spec.unknown;
   parts.model = std::make_unique<WordPieceModel>(*parts.vocabulary, options);
-  parts.decoder = Decoder({{Decoder::Step::Kind::kWordPiece, "##", {}, 0, 0, true, nullptr}});
+  parts.decoder =
+      TokenDecoder({{TokenDecoder::Step::Kind::kWordPiece, "##", {}, 0, 0, true, nullptr}});
   return finish(std::move(parts));
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/printable.h"
 #include "text/gguf/pre_names.h"
+#include "text/gguf/token_kinds.h"
 #include "text/unicode/utf8.h"
 #include "text/white_space.h"
 
@@ -19,18 +20,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxSplitBytes = 4096;  // of a token that is cut in two in every way
-
-bool is_kind(const TokenizerSpec& spec, size_t id, TokenKind kind) {
-  return id < spec.kinds.size() && spec.kinds[id] == static_cast<int32_t>(kind);
-}
-
-bool is_special(const TokenizerSpec& spec, size_t id) {
-  if (!spec.kinds.empty()) {
-    return is_kind(spec, id, TokenKind::kControl) || is_kind(spec, id, TokenKind::kUnknown);
-  }
-  const auto token = static_cast<Token>(id);
-  return spec.bos == token || spec.eos == token;
-}
 
 // SentencePiece's spelling of spaces; converters to GGUF write those of user-defined tokens
 // plainly.
@@ -60,13 +49,8 @@ class Exporter {
                              "\"; gpt2, llama and gemma4 would work",
                          "tokenizer.ggml.model");
     }
+    O3_ASSIGN(kinds_, token_kinds(spec_));
     O3_TRY(take_texts(bytes));
-    for (const auto& id : {spec_.bos, spec_.eos, spec_.unknown}) {
-      if (id && (*id < 0 || static_cast<size_t>(*id) >= texts_.size())) {
-        return invalid("the bos or eos or unknown token is outside the vocabulary",
-                       "tokenizer.ggml.bos_token_id");
-      }
-    }
     Json json = {{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}};
     json["added_tokens"] = added();
     if (bytes) {
@@ -78,9 +62,13 @@ class Exporter {
   }
 
  private:
+  bool is_special(size_t id) const {
+    return kinds_[id] == TokenKind::kControl || kinds_[id] == TokenKind::kUnknown;
+  }
+
   Result<void> take_texts(bool bytes) {
     for (size_t id = 0; id < spec_.tokens.size(); ++id) {
-      const bool user = is_kind(spec_, id, TokenKind::kUserDefined);
+      const bool user = kinds_[id] == TokenKind::kUserDefined;
       std::string text(spec_.tokens[id]);
       // With a space put in front, runs of spaces are met in the text as it was written.
       if (!bytes && user && !spec_.add_space_prefix) text = with_metaspaces(text);
@@ -100,8 +88,8 @@ class Exporter {
   Json added() const {
     Json list = Json::array();
     for (size_t id = 0; id < texts_.size(); ++id) {
-      const bool special = is_special(spec_, id);
-      if (!special && !is_kind(spec_, id, TokenKind::kUserDefined)) continue;
+      const bool special = is_special(id);
+      if (!special && kinds_[id] != TokenKind::kUserDefined) continue;
       list.push_back({{"id", id},
                       {"content", texts_[id]},
                       {"single_word", false},
@@ -160,7 +148,7 @@ class Exporter {
     std::vector<std::tuple<float, size_t, size_t>> found;
     for (size_t id = 0; id < texts_.size(); ++id) {
       const std::string_view text = texts_[id];
-      if (text.size() > kMaxSplitBytes || is_special(spec_, id)) continue;
+      if (text.size() > kMaxSplitBytes || is_special(id)) continue;
       std::vector<std::tuple<float, size_t, size_t>> local;
       for (size_t cut = 1; cut < text.size(); ++cut) {
         const auto left = ids_.find(std::string(text.substr(0, cut)));
@@ -238,6 +226,7 @@ class Exporter {
   }
 
   const TokenizerSpec& spec_;
+  std::vector<TokenKind> kinds_;    // by id
   std::vector<std::string> texts_;  // by id, as tokenizer.json writes them
   std::unordered_map<std::string, size_t> ids_;
 };

@@ -63,6 +63,22 @@ TEST(TokenizerExport, ByteLevel) {
   }
 }
 
+// Files that call the ends of turns normal tokens (text/gguf/token_kinds.h).
+TEST(TokenizerExport, EndsAreSpecial) {
+  SyntheticVocabulary vocabulary({{"<|e|>", TokenKind::kNormal},
+                                  {"<|im_end|>", TokenKind::kNormal},
+                                  {"<turn>", TokenKind::kUserDefined},
+                                  {"<|eot_id|>", TokenKind::kUserDefined}});
+  TokenizerSpec spec = vocabulary.spec();
+  spec.eos = 0;
+  spec.ends = {2};
+  expect_same(spec, texts_of({"<|e|>", "<|im_end|>", "<turn>", "<|eot_id|>", "<", "a"}));
+  const auto json = tokenizer_json(spec);
+  ASSERT_TRUE(json.ok()) << json.error().message;
+  for (const auto& token : (*json)["added_tokens"]) EXPECT_TRUE(token["special"]) << token.dump();
+  EXPECT_EQ((*json)["added_tokens"].size(), 4u);
+}
+
 TEST(TokenizerExport, ScoresBecomeMerges) {
   const std::string space(kMetaspace);
   std::vector<std::string> tokens{"<unk>", "<s>", "</s>"};

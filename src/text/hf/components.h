@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "text/decoder.h"
 #include "text/hf/json_tree.h"
 #include "text/model/vocabulary.h"
 #include "text/normalize/normalizer.h"
 #include "text/split/pre_tokenizer.h"
+#include "text/token_decoder.h"
 #include "text/tokenizer.h"
 
 namespace o3::text {
@@ -24,7 +24,7 @@ struct ParsedPreTokenizer {
 };
 Result<ParsedPreTokenizer> parse_pre_tokenizer(const std::optional<JsonValue>& json);
 
-Result<Decoder> parse_decoder(const std::optional<JsonValue>& json);
+Result<TokenDecoder> parse_decoder(const std::optional<JsonValue>& json);
 
 // What it puts around one text; its tokens must be in the vocabulary.
 Result<Frame> parse_post_processor(const std::optional<JsonValue>& json,

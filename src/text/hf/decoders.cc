@@ -12,8 +12,8 @@
 namespace o3::text {
 namespace {
 
-using Step = Decoder::Step;
-using Kind = Decoder::Step::Kind;
+using Step = TokenDecoder::Step;
+using Kind = TokenDecoder::Step::Kind;
 using Steps = std::vector<Step>;
 constexpr int kMaxDepth = 8;
 
@@ -120,14 +120,14 @@ Result<void> add(const JsonValue& json, int depth, Steps& out) {
 
 }  // namespace
 
-Result<Decoder> parse_decoder(const std::optional<JsonValue>& json) {
+Result<TokenDecoder> parse_decoder(const std::optional<JsonValue>& json) {
   Steps steps;
   if (!json || json->is_null()) {
     steps.push_back({Kind::kSpaces, {}, {}, 0, 0, false, nullptr});
   } else {
     O3_TRY(add(*json, 0, steps));
   }
-  return Decoder(std::move(steps));
+  return TokenDecoder(std::move(steps));
 }
 
 }  // namespace o3::text

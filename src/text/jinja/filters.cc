@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters of text, numbers and whole values. Those that walk sequences are in sequence_filters.cc.
+// Filters of text, numbers and whole values. The others are in
+// sequence_filters.cc, ordering_filters.cc and text_filters.cc.
 #include "text/jinja/filters.h"
 
 #include <array>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "text/jinja/access.h"
 #include "text/jinja/call.h"
 #include "text/jinja/markup.h"
 #include "text/jinja/numbers.h"
@@ -237,8 +239,20 @@ Result<Value> filter_tojson(Call& call) {
   return text_value(to_json(*call.state, call.self, format));
 }
 
+// A method or attribute, never a member.
+Result<Value> filter_attr(Call& call) {
+  if (!call.arg(0)->is_string()) return invalid("filter 'attr' needs a name that is a string");
+  O3_ASSIGN(const StringPtr name, to_string(*call.state, *call.arg(0)));
+  if (call.self.is_undefined()) return undefined_error(call.self);
+  if (call.self.is_dict() && find_method(call.self, name->view()) == nullptr) {
+    return Value::undefined("'dict object' has no attribute '" + name->text() + "'");
+  }
+  return get_attribute(*call.state, call.self, name->view());
+}
+
 constexpr auto kFilters = std::to_array<Builtin>({
     {"abs", "", 0, &filter_abs},
+    {"attr", "name", 1, &filter_attr},
     {"capitalize", "", 0, &filter_case<CaseMap::kCapitalize>},
     {"d", "default_value boolean", 0, &filter_default},
     {"default", "default_value boolean", 0, &filter_default},
@@ -263,7 +277,8 @@ constexpr auto kFilters = std::to_array<Builtin>({
 const Builtin* find_filter(std::string_view name) noexcept {
   const Builtin* found = find_in(kFilters, name);
   if (found == nullptr) found = find_sequence_filter(name);
-  return found != nullptr ? found : find_more_filter(name);
+  if (found == nullptr) found = find_ordering_filter(name);
+  return found != nullptr ? found : find_text_filter(name);
 }
 
 }  // namespace o3::text::jinja

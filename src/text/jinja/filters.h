@@ -7,9 +7,10 @@
 
 namespace o3::text::jinja {
 
-// The part of find_filter()'s table that sequence_filters.cc holds.
+// The parts of find_filter()'s table that sequence_filters.cc, ordering_filters.cc and
+// text_filters.cc hold.
 const Builtin* find_sequence_filter(std::string_view name) noexcept;
-// The part that more_filters.cc holds.
-const Builtin* find_more_filter(std::string_view name) noexcept;
+const Builtin* find_ordering_filter(std::string_view name) noexcept;
+const Builtin* find_text_filter(std::string_view name) noexcept;
 
 }  // namespace o3::text::jinja

@@ -185,7 +185,9 @@ Result<void> check_number_spec(const Value& value, const FormatSpec& spec) {
 }
 
 Result<TaintedString> format_number(RenderState& state, const Value& value, FormatSpec spec) {
-  const Origin origin = spec.origin == Origin::kContent ? Origin::kContent : value.scalar_origin();
+  // The number behind a %c may be counted from a client's text: the character counts as such.
+  const bool content = spec.origin == Origin::kContent || spec.type == 'c';
+  const Origin origin = content ? Origin::kContent : value.scalar_origin();
   O3_TRY(check_number_spec(value, spec));
   O3_TRY(state.charge(8 + static_cast<uint64_t>(spec.precision.value_or(0))));
   NumberText text;

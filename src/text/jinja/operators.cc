@@ -17,11 +17,6 @@
 namespace o3::text::jinja {
 namespace {
 
-Error no_operator(std::string_view symbol, const Value& a, const Value& b) {
-  return invalid("unsupported operand types for " + std::string(symbol) + ": '" +
-                 std::string(a.type_name()) + "' and '" + std::string(b.type_name()) + "'");
-}
-
 std::string_view symbol_of(BinaryOp op) {
   switch (op) {
     case BinaryOp::kAdd:
@@ -93,10 +88,6 @@ Result<Value> float_arithmetic(BinaryOp op, double a, double b) {
   return float_power(a, b);
 }
 
-bool is_any_number(const Value& value) {
-  return value.is_number() || value.is_any_int();
-}
-
 Result<Value> number_arithmetic(BinaryOp op, const Value& a, const Value& b) {
   const bool tainted =
       a.scalar_origin() == Origin::kContent || b.scalar_origin() == Origin::kContent;
@@ -139,10 +130,6 @@ Result<Value> add_strings(RenderState& state, const Value& a, const Value& b) {
   return sum.with_markup();
 }
 
-bool is_list_or_tuple(const Value& value) {
-  return value.is_sequence() && value.as_sequence().flavour <= Sequence::Flavour::kTuple;
-}
-
 Result<Value> join_sequences(RenderState& state, const Sequence& a, const Sequence& b) {
   O3_TRY(state.charge(a.items.size() + b.items.size()));
   std::vector<Value> items = a.items;
@@ -150,57 +137,7 @@ Result<Value> join_sequences(RenderState& state, const Sequence& a, const Sequen
   return make_sequence(a.flavour, std::move(items));
 }
 
-Result<bool> equal_items(RenderState& state, const std::vector<Value>& a,
-                         const std::vector<Value>& b) {
-  if (a.size() != b.size()) return false;
-  for (size_t i = 0; i < a.size(); ++i) {
-    O3_ASSIGN(const bool same, equal(state, a[i], b[i]));
-    if (!same) return false;
-  }
-  return true;
-}
-
-Result<bool> equal_dicts(RenderState& state, const Dict& a, const Dict& b) {
-  if (a.items.size() != b.items.size()) return false;
-  for (const auto& [key, value] : a.items) {
-    bool found = false;
-    for (const auto& [other_key, other] : b.items) {
-      O3_ASSIGN(const bool same_key, equal(state, key, other_key));
-      if (!same_key) continue;
-      O3_ASSIGN(found, equal(state, value, other));
-      break;
-    }
-    if (!found) return false;
-  }
-  return true;
-}
-
-Result<std::partial_ordering> order_items(RenderState& state, const std::vector<Value>& a,
-                                          const std::vector<Value>& b) {
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    O3_ASSIGN(const bool same, equal(state, a[i], b[i]));
-    if (!same) return order(state, a[i], b[i]);
-  }
-  return std::partial_ordering(a.size() <=> b.size());
-}
-
-// 64 bits of mantissa hold every int64, so that mixed comparisons are exact as Python's are.
-long double exact(const Value& value) {
-  return value.is_integral() ? static_cast<long double>(value.as_int())
-                             : static_cast<long double>(value.as_number());
-}
-
 }  // namespace
-
-bool is_hashable(const Value& value) {
-  if (value.is_dict()) return false;
-  if (!value.is_sequence()) return true;
-  const Sequence& sequence = value.as_sequence();
-  if (sequence.flavour != Sequence::Flavour::kTuple) {
-    return sequence.flavour == Sequence::Flavour::kRange || !sequence.sized();
-  }
-  return std::all_of(sequence.items.begin(), sequence.items.end(), is_hashable);
-}
 
 Result<void> put_item(RenderState& state, std::vector<std::pair<Value, Value>>& items, Value key,
                       Value value) {
@@ -222,6 +159,11 @@ size_t find_text(std::string_view text, std::string_view part, size_t from) noex
   const void* hit = memmem(text.data() + from, text.size() - from, part.data(), part.size());
   if (hit == nullptr) return std::string_view::npos;
   return static_cast<size_t>(static_cast<const char*>(hit) - text.data());
+}
+
+Error no_operator(std::string_view symbol, const Value& a, const Value& b) {
+  return invalid("unsupported operand types for " + std::string(symbol) + ": '" +
+                 std::string(a.type_name()) + "' and '" + std::string(b.type_name()) + "'");
 }
 
 Error undefined_error(const Value& value) {
@@ -280,85 +222,6 @@ Result<Value> plus(const Value& value) {
   return Value(value.as_int()).with_origin(value.scalar_origin());
 }
 
-Result<bool> equal(RenderState& state, const Value& a, const Value& b) {
-  O3_TRY(state.charge(1));
-  if (a.is_number() && b.is_number()) return exact(a) == exact(b);
-  if (is_any_number(a) && is_any_number(b)) return std::is_eq(wide_order(a, b));
-  if (a.kind() != b.kind()) return false;
-  switch (a.kind()) {
-    case Value::Kind::kUndefined:
-    case Value::Kind::kNone:
-      return true;
-    case Value::Kind::kString: {
-      const TaintedString& left = a.as_string();
-      const TaintedString& right = b.as_string();
-      if (left.size() != right.size()) return false;
-      O3_TRY(state.charge(left.size() / 16));
-      return left.text() == right.text();
-    }
-    case Value::Kind::kSequence: {
-      const Sequence& left = a.as_sequence();
-      const Sequence& right = b.as_sequence();
-      if (left.flavour != right.flavour) return false;
-      if (!left.sized()) return &left == &right;
-      return equal_items(state, left.items, right.items);
-    }
-    case Value::Kind::kDict:
-      return equal_dicts(state, a.as_dict(), b.as_dict());
-    case Value::Kind::kFunction:
-      return a.as_function() == b.as_function();
-    case Value::Kind::kMethod:
-      return &a.as_method() == &b.as_method();
-    case Value::Kind::kObject:
-      return a.as_object() == b.as_object();
-    default:
-      return false;
-  }
-}
-
-Result<std::partial_ordering> order(RenderState& state, const Value& a, const Value& b) {
-  O3_TRY(state.charge(1));
-  if (a.is_undefined()) return undefined_error(a);
-  if (b.is_undefined()) return undefined_error(b);
-  if (a.is_number() && b.is_number()) return exact(a) <=> exact(b);
-  if (is_any_number(a) && is_any_number(b)) return wide_order(a, b);
-  if (a.is_string() && b.is_string()) {
-    O3_TRY(state.charge(std::min(a.as_string().size(), b.as_string().size()) / 16));
-    // UTF-8 sorts as its code points do.
-    return std::partial_ordering(a.as_string().view() <=> b.as_string().view());
-  }
-  if (is_list_or_tuple(a) && is_list_or_tuple(b) &&
-      a.as_sequence().flavour == b.as_sequence().flavour) {
-    return order_items(state, a.as_sequence().items, b.as_sequence().items);
-  }
-  return no_operator("comparison", a, b);
-}
-
-Result<bool> contains(RenderState& state, const Value& container, const Value& item) {
-  if (container.is_string()) {
-    if (!item.is_string()) {
-      return invalid("'in <string>' requires string as left operand, not " +
-                     std::string(item.type_name()));
-    }
-    O3_TRY(state.charge(1 + container.as_string().size() / 16));
-    return find_text(container.as_string().view(), item.as_string().view(), 0) !=
-           std::string_view::npos;
-  }
-  if (container.is_dict()) {
-    O3_TRY(state.charge(1 + container.as_dict().items.size() / 8));
-    if (item.is_string()) return container.as_dict().find(item.as_string().view()) != nullptr;
-    if (!is_hashable(item)) {
-      return invalid("unhashable type: '" + std::string(item.type_name()) + "'");
-    }
-  }
-  O3_ASSIGN(const SequencePtr items, iterate(state, container));
-  for (const Value& candidate : items->items) {
-    O3_ASSIGN(const bool same, equal(state, candidate, item));
-    if (same) return true;
-  }
-  return false;
-}
-
 Result<SequencePtr> iterate(RenderState& state, const Value& value) {
   if (value.is_sequence()) {
     const SequencePtr& sequence = value.sequence_ptr();
@@ -388,35 +251,6 @@ Result<SequencePtr> iterate(RenderState& state, const Value& value) {
     return SequencePtr(items);
   }
   return invalid("'" + std::string(value.type_name()) + "' object is not iterable");
-}
-
-Result<std::vector<size_t>> sorted_order(RenderState& state, const std::vector<Value>& keys,
-                                         bool reverse) {
-  std::vector<size_t> indexes(keys.size());
-  std::iota(indexes.begin(), indexes.end(), size_t{0});
-  // Merge sort by hand: a comparison may fail, which std::stable_sort cannot express.
-  std::vector<size_t> merged(keys.size());
-  for (size_t width = 1; width < indexes.size(); width *= 2) {
-    for (size_t begin = 0; begin < indexes.size(); begin += 2 * width) {
-      const size_t middle = std::min(begin + width, indexes.size());
-      const size_t end = std::min(begin + 2 * width, indexes.size());
-      size_t left = begin;
-      size_t right = middle;
-      for (size_t out = begin; out < end; ++out) {
-        bool take_right = left == middle;
-        if (!take_right && right < end) {
-          const Value& a = keys[indexes[right]];
-          const Value& b = keys[indexes[left]];
-          O3_ASSIGN(const std::partial_ordering ordering,
-                    reverse ? order(state, b, a) : order(state, a, b));
-          take_right = ordering == std::partial_ordering::less;
-        }
-        merged[out] = indexes[take_right ? right++ : left++];
-      }
-    }
-    indexes.swap(merged);
-  }
-  return indexes;
 }
 
 }  // namespace o3::text::jinja

@@ -40,6 +40,14 @@ Result<std::vector<size_t>> sorted_order(RenderState& state, const std::vector<V
 size_t find_text(std::string_view text, std::string_view part, size_t from) noexcept;
 
 Result<Value> concatenate(RenderState& state, const TaintedString& a, const TaintedString& b);
-Error undefined_error(const Value& value);  // value is kUndefined
+Error undefined_error(const Value& value);
+Error no_operator(std::string_view symbol, const Value& a, const Value& b);
+
+inline bool is_any_number(const Value& value) noexcept {
+  return value.is_number() || value.is_any_int();
+}
+inline bool is_list_or_tuple(const Value& value) noexcept {
+  return value.is_sequence() && value.as_sequence().flavour <= Sequence::Flavour::kTuple;
+}  // value is kUndefined
 
 }  // namespace o3::text::jinja

@@ -301,6 +301,7 @@ TEST(Origin, FormatsKeepTheOriginOfBothSides) {
   EXPECT_EQ(marked("{{ '{:>5}{:<5}'.format(w, n) }}", in), "  [<x>7]    ");
   EXPECT_EQ(marked("{{ w|urlencode }}{{ 'a b'|urlencode }}", in), "[%3Cx%3E]a%20b");
   EXPECT_EQ(marked("{{ '%c' % n }}", in), "[\a]");
+  EXPECT_EQ(marked("{{ '%c' % (w|length + 57) }}{{ '{:c}'.format(60) }}", in), "[<<]");
 }
 
 TEST(Origin, IndentationOfJsonKeepsItsOwn) {

@@ -195,100 +195,6 @@ Result<Value> filter_select(Call& call) {
   return make_iterator(selected(call, want, by_attribute));
 }
 
-// Sort keys of `items`: by attribute (several at commas), letters' case folded unless asked.
-Result<std::vector<Value>> sort_keys(Call& call, const std::vector<Value>& items,
-                                     const Value* attribute, bool case_sensitive) {
-  std::vector<AttributePath> paths;
-  if (attribute != nullptr && attribute->is_string()) {
-    const TaintedString comma(",", Origin::kTemplate);
-    O3_ASSIGN(const std::vector<Value> names,
-              split(*call.state, attribute->as_string(), &comma, -1));
-    for (const Value& name : names) {
-      O3_ASSIGN(AttributePath path, AttributePath::parse(name));
-      paths.push_back(std::move(path));
-    }
-  } else {
-    O3_ASSIGN(AttributePath path,
-              AttributePath::parse(attribute == nullptr ? Value() : *attribute));
-    paths.push_back(std::move(path));
-  }
-  std::vector<Value> keys;
-  for (const Value& item : items) {
-    std::vector<Value> key;
-    for (const AttributePath& path : paths) {
-      O3_TRY(call.charge(1));
-      O3_ASSIGN(const Value part, path.of(*call.state, item));
-      O3_ASSIGN(Value same_case, folded(*call.state, part, case_sensitive));
-      key.push_back(std::move(same_case));
-    }
-    O3_ASSIGN(Value whole, make_sequence(Flavour::kList, std::move(key)));
-    keys.push_back(std::move(whole));
-  }
-  return keys;
-}
-
-Result<Value> filter_sort(Call& call) {
-  O3_ASSIGN(const SequencePtr source, iterate(*call.state, call.self));
-  const bool reverse = flag_argument(call, 0, false);
-  O3_ASSIGN(const std::vector<Value> keys,
-            sort_keys(call, source->items, call.arg(2), flag_argument(call, 1, false)));
-  O3_ASSIGN(const std::vector<size_t> order, sorted_order(*call.state, keys, reverse));
-  std::vector<Value> out;
-  out.reserve(order.size());
-  for (const size_t i : order) out.push_back(source->items[i]);
-  return make_sequence(Flavour::kList, std::move(out));
-}
-
-Result<Value> filter_dictsort(Call& call) {
-  if (call.self.is_undefined()) return undefined_error(call.self);
-  if (!call.self.is_dict()) return invalid("filter 'dictsort' needs a mapping");
-  O3_ASSIGN(const StringPtr by, string_argument(call, 1));
-  const bool by_value = by != nullptr && by->view() == "value";
-  if (by != nullptr && !by_value && by->view() != "key") {
-    return invalid("You can only sort by either \"key\" or \"value\"");
-  }
-  const auto& pairs = call.self.as_dict().items;
-  std::vector<Value> keys;
-  for (const auto& [key, value] : pairs) {
-    O3_ASSIGN(Value same_case,
-              folded(*call.state, by_value ? value : key, flag_argument(call, 0, false)));
-    keys.push_back(std::move(same_case));
-  }
-  O3_ASSIGN(const std::vector<size_t> order,
-            sorted_order(*call.state, keys, flag_argument(call, 2, false)));
-  std::vector<Value> out;
-  for (const size_t i : order) {
-    O3_ASSIGN(Value pair, make_sequence(Flavour::kTuple, {pairs[i].first, pairs[i].second}));
-    out.push_back(std::move(pair));
-  }
-  return make_sequence(Flavour::kList, std::move(out));
-}
-
-// min and max; of equals the first.
-template <bool largest>
-Result<Value> filter_extreme(Call& call) {
-  O3_ASSIGN(const SequencePtr source, iterate(*call.state, call.self));
-  if (source->items.empty()) return Value::undefined("No aggregated item, sequence was empty.");
-  const Value none;
-  const Value& attribute = call.arg(1) != nullptr ? *call.arg(1) : none;
-  O3_ASSIGN(const AttributePath path, AttributePath::parse(attribute));
-  std::optional<Value> best_key;
-  size_t best = 0;
-  for (size_t i = 0; i < source->items.size(); ++i) {
-    O3_ASSIGN(const Value part, path.of(*call.state, source->items[i]));
-    O3_ASSIGN(const Value key, folded(*call.state, part, flag_argument(call, 0, false)));
-    if (best_key) {
-      O3_ASSIGN(const std::partial_ordering ordering, order(*call.state, key, *best_key));
-      if (ordering != (largest ? std::partial_ordering::greater : std::partial_ordering::less)) {
-        continue;
-      }
-    }
-    best = i;
-    best_key = key;
-  }
-  return source->items[best];
-}
-
 Result<Value> filter_sum(Call& call) {
   O3_ASSIGN(const SequencePtr source, iterate(*call.state, call.self));
   const Value none;
@@ -303,35 +209,67 @@ Result<Value> filter_sum(Call& call) {
   return total;
 }
 
-Result<std::vector<Value>> unique_items(const Call& call) {
-  O3_ASSIGN(const SequencePtr source, iterate(*call.state, call.self));
-  const Value none;
-  O3_ASSIGN(const AttributePath path,
-            AttributePath::parse(call.arg(1) != nullptr ? *call.arg(1) : none));
-  std::vector<Value> seen;
+// Rows of `count` items.
+Result<std::vector<Value>> batches(const Call& call) {
+  O3_ASSIGN(const SequencePtr items, iterate(*call.state, call.self));
+  O3_ASSIGN(const int64_t count, int_argument(call, 0, 1));
   std::vector<Value> out;
-  for (const Value& item : source->items) {
-    O3_ASSIGN(const Value part, path.of(*call.state, item));
-    O3_ASSIGN(Value key, folded(*call.state, part, flag_argument(call, 0, false)));
-    if (!is_hashable(key)) return invalid("filter 'unique' needs hashable items");
-    bool known = false;
-    for (size_t i = 0; !known && i < seen.size(); ++i) {
-      O3_ASSIGN(known, equal(*call.state, seen[i], key));
+  std::vector<Value> row;
+  const auto finish = [&]() -> Result<void> {
+    O3_ASSIGN(Value list, make_sequence(Flavour::kList, std::exchange(row, {})));
+    out.push_back(std::move(list));
+    return {};
+  };
+  for (const Value& item : items->items) {
+    O3_TRY(call.charge(2));
+    if (static_cast<int64_t>(row.size()) == count) O3_TRY(finish());
+    row.push_back(item);
+  }
+  if (row.empty()) return out;
+  if (call.arg(1) != nullptr && !call.arg(1)->is_none()) {
+    const auto filled = static_cast<int64_t>(row.size());
+    const int64_t missing = count > filled ? count - filled : 0;
+    O3_TRY(call.charge(static_cast<uint64_t>(missing)));
+    for (int64_t i = 0; i < missing; ++i) row.push_back(*call.arg(1));
+  }
+  O3_TRY(finish());
+  return out;
+}
+
+Result<Value> filter_batch(Call& call) {
+  return make_iterator(batches(call));
+}
+
+// `count` columns of nearly the same length.
+Result<std::vector<Value>> columns(const Call& call) {
+  O3_ASSIGN(const SequencePtr source, iterate(*call.state, call.self));
+  O3_ASSIGN(const int64_t count, int_argument(call, 0, 1));
+  if (count == 0) return invalid("integer division or modulo by zero");
+  std::vector<Value> out;
+  const auto size = static_cast<int64_t>(source->items.size());
+  int64_t begin = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const bool longer = i < size % count;
+    const int64_t end = begin + size / count + (longer ? 1 : 0);
+    O3_TRY(call.charge(4 + static_cast<uint64_t>(end - begin)));
+    std::vector<Value> column(source->items.begin() + begin, source->items.begin() + end);
+    if (call.arg(1) != nullptr && !call.arg(1)->is_none() && !longer) {
+      column.push_back(*call.arg(1));
     }
-    if (known) continue;
-    seen.push_back(std::move(key));
-    out.push_back(item);
+    O3_ASSIGN(Value list, make_sequence(Flavour::kList, std::move(column)));
+    out.push_back(std::move(list));
+    begin = end;
   }
   return out;
 }
 
-Result<Value> filter_unique(Call& call) {
-  return make_iterator(unique_items(call));
+Result<Value> filter_slice(Call& call) {
+  return make_iterator(columns(call));
 }
 
 constexpr auto kSequenceFilters = std::to_array<Builtin>({
+    {"batch", "linecount fill_with", 1, &filter_batch},
     {"count", "", 0, &filter_length},
-    {"dictsort", "case_sensitive by reverse", 0, &filter_dictsort},
     {"first", "", 0, &filter_first},
     {"items", "", 0, &filter_items},
     {"join", "d attribute", 0, &filter_join},
@@ -339,16 +277,13 @@ constexpr auto kSequenceFilters = std::to_array<Builtin>({
     {"length", "", 0, &filter_length},
     {"list", "", 0, &filter_list},
     {"map", "*", 0, &filter_map},
-    {"max", "case_sensitive attribute", 0, &filter_extreme<true>},
-    {"min", "case_sensitive attribute", 0, &filter_extreme<false>},
     {"reject", "*", 0, &filter_select<false, false>},
     {"rejectattr", "*", 0, &filter_select<false, true>},
     {"reverse", "", 0, &filter_reverse},
     {"select", "*", 0, &filter_select<true, false>},
     {"selectattr", "*", 0, &filter_select<true, true>},
-    {"sort", "reverse case_sensitive attribute", 0, &filter_sort},
+    {"slice", "slices fill_with", 1, &filter_slice},
     {"sum", "attribute start", 0, &filter_sum},
-    {"unique", "case_sensitive attribute", 0, &filter_unique},
 });
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Filters that chat templates rarely use.
+// Filters that write, measure and shorten text. Those that map its characters are in filters.cc.
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -19,77 +19,6 @@
 namespace o3::text::jinja {
 namespace {
 
-using Flavour = Sequence::Flavour;
-
-// A method or attribute, never a member.
-Result<Value> filter_attr(Call& call) {
-  if (!call.arg(0)->is_string()) return invalid("filter 'attr' needs a name that is a string");
-  O3_ASSIGN(const StringPtr name, to_string(*call.state, *call.arg(0)));
-  if (call.self.is_undefined()) return undefined_error(call.self);
-  if (call.self.is_dict() && find_method(call.self, name->view()) == nullptr) {
-    return Value::undefined("'dict object' has no attribute '" + name->text() + "'");
-  }
-  return get_attribute(*call.state, call.self, name->view());
-}
-
-// Rows of `count` items.
-Result<std::vector<Value>> batches(const Call& call) {
-  O3_ASSIGN(const SequencePtr items, iterate(*call.state, call.self));
-  O3_ASSIGN(const int64_t count, int_argument(call, 0, 1));
-  std::vector<Value> out;
-  std::vector<Value> row;
-  const auto finish = [&]() -> Result<void> {
-    O3_ASSIGN(Value list, make_sequence(Flavour::kList, std::exchange(row, {})));
-    out.push_back(std::move(list));
-    return {};
-  };
-  for (const Value& item : items->items) {
-    O3_TRY(call.charge(2));
-    if (static_cast<int64_t>(row.size()) == count) O3_TRY(finish());
-    row.push_back(item);
-  }
-  if (row.empty()) return out;
-  if (call.arg(1) != nullptr && !call.arg(1)->is_none()) {
-    const auto filled = static_cast<int64_t>(row.size());
-    const int64_t missing = count > filled ? count - filled : 0;
-    O3_TRY(call.charge(static_cast<uint64_t>(missing)));
-    for (int64_t i = 0; i < missing; ++i) row.push_back(*call.arg(1));
-  }
-  O3_TRY(finish());
-  return out;
-}
-
-Result<Value> filter_batch(Call& call) {
-  return make_iterator(batches(call));
-}
-
-// `count` columns of nearly the same length.
-Result<std::vector<Value>> columns(const Call& call) {
-  O3_ASSIGN(const SequencePtr source, iterate(*call.state, call.self));
-  O3_ASSIGN(const int64_t count, int_argument(call, 0, 1));
-  if (count == 0) return invalid("integer division or modulo by zero");
-  std::vector<Value> out;
-  const auto size = static_cast<int64_t>(source->items.size());
-  int64_t begin = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const bool longer = i < size % count;
-    const int64_t end = begin + size / count + (longer ? 1 : 0);
-    O3_TRY(call.charge(4 + static_cast<uint64_t>(end - begin)));
-    std::vector<Value> column(source->items.begin() + begin, source->items.begin() + end);
-    if (call.arg(1) != nullptr && !call.arg(1)->is_none() && !longer) {
-      column.push_back(*call.arg(1));
-    }
-    O3_ASSIGN(Value list, make_sequence(Flavour::kList, std::move(column)));
-    out.push_back(std::move(list));
-    begin = end;
-  }
-  return out;
-}
-
-Result<Value> filter_slice(Call& call) {
-  return make_iterator(columns(call));
-}
-
 Result<Value> filter_center(Call& call) {
   O3_ASSIGN(StringPtr text, to_string(*call.state, call.self));
   Call inner{.state = call.state, .self = Value(std::move(text)), .positional = {}, .named = {}};
@@ -101,7 +30,7 @@ Result<Value> filter_format(Call& call) {
   O3_ASSIGN(StringPtr text, to_string(*call.state, call.self));
   const Value format = Value(std::move(text)).with_markup(call.self.is_markup());
   if (call.named.empty()) {
-    O3_ASSIGN(const Value tuple, make_sequence(Flavour::kTuple, call.positional));
+    O3_ASSIGN(const Value tuple, make_sequence(Sequence::Flavour::kTuple, call.positional));
     return percent_format(*call.state, format, tuple);
   }
   if (!call.positional.empty()) {
@@ -118,38 +47,6 @@ Result<Value> filter_forceescape(Call& call) {
   O3_ASSIGN(const StringPtr text, to_string(*call.state, call.self));
   O3_ASSIGN(TaintedString html, escape_html(*call.state, *text));
   return Value(std::move(html)).with_markup();
-}
-
-// [(key, [items]), ...] in the order of the keys; a pair also has .grouper and .list.
-Result<Value> filter_groupby(Call& call) {
-  O3_ASSIGN(const SequencePtr source, iterate(*call.state, call.self));
-  O3_ASSIGN(const AttributePath path, AttributePath::parse(*call.arg(0)));
-  std::vector<Value> names;  // as they are
-  std::vector<Value> keys;   // as they compare
-  for (const Value& item : source->items) {
-    O3_TRY(call.charge(2));
-    O3_ASSIGN(Value name, path.of(*call.state, item, call.arg(1)));
-    O3_ASSIGN(Value key, folded(*call.state, name, flag_argument(call, 2, false)));
-    names.push_back(std::move(name));
-    keys.push_back(std::move(key));
-  }
-  O3_ASSIGN(const std::vector<size_t> order, sorted_order(*call.state, keys, false));
-  std::vector<Value> groups;
-  for (size_t i = 0; i < order.size();) {
-    const size_t first = order[i];
-    std::vector<Value> members;
-    for (; i < order.size(); ++i) {
-      O3_ASSIGN(const bool same, equal(*call.state, keys[first], keys[order[i]]));
-      if (!same) break;
-      members.push_back(source->items[order[i]]);
-    }
-    O3_ASSIGN(Value list, make_sequence(Flavour::kList, std::move(members)));
-    O3_ASSIGN(const Value pair, make_sequence(Flavour::kTuple, {names[first], std::move(list)}));
-    auto group = std::make_shared<Sequence>(pair.as_sequence());
-    group->label = kGroupLabel;
-    groups.emplace_back(SequencePtr(std::move(group)));
-  }
-  return make_sequence(Flavour::kList, std::move(groups));
 }
 
 Result<Value> filter_truncate(Call& call) {
@@ -273,15 +170,11 @@ Result<Value> filter_filesizeformat(Call& call) {
   return Value(TaintedString(buffer.data(), number.scalar_origin()));
 }
 
-constexpr auto kMoreFilters = std::to_array<Builtin>({
-    {"attr", "name", 1, &filter_attr},
-    {"batch", "linecount fill_with", 1, &filter_batch},
+constexpr auto kTextFilters = std::to_array<Builtin>({
     {"center", "width", 0, &filter_center},
     {"filesizeformat", "binary", 0, &filter_filesizeformat},
     {"forceescape", "", 0, &filter_forceescape},
     {"format", "*", 0, &filter_format},
-    {"groupby", "attribute default case_sensitive", 1, &filter_groupby},
-    {"slice", "slices fill_with", 1, &filter_slice},
     {"truncate", "length killwords end leeway", 0, &filter_truncate},
     {"urlencode", "", 0, &filter_urlencode},
     {"wordcount", "", 0, &filter_wordcount},
@@ -289,8 +182,8 @@ constexpr auto kMoreFilters = std::to_array<Builtin>({
 
 }  // namespace
 
-const Builtin* find_more_filter(std::string_view name) noexcept {
-  return find_in(kMoreFilters, name);
+const Builtin* find_text_filter(std::string_view name) noexcept {
+  return find_in(kTextFilters, name);
 }
 
 }  // namespace o3::text::jinja

@@ -13,7 +13,7 @@ namespace o3::text {
 
 // How texts of tokens become text again: the decoders of tokenizer.json in their order, first those
 // that see one token at a time, then, behind a fusion of all tokens, those that see the whole text.
-class Decoder {
+class TokenDecoder {
  public:
   struct Step {
     enum class Kind : unsigned char {
@@ -37,8 +37,8 @@ class Decoder {
     std::shared_ptr<const Regex> regex = nullptr;
   };
 
-  Decoder() = default;
-  explicit Decoder(std::vector<Step> steps);
+  TokenDecoder() = default;
+  explicit TokenDecoder(std::vector<Step> steps);
 
   // The bytes of one token, the first of a text or a later one that is not the last.
   std::string piece(std::string_view token, bool first) const;

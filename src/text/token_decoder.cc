@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text/decoder.h"
+#include "text/token_decoder.h"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,8 @@
 namespace o3::text {
 namespace {
 
-using Step = Decoder::Step;
-using Kind = Decoder::Step::Kind;
+using Step = TokenDecoder::Step;
+using Kind = TokenDecoder::Step::Kind;
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   if (from.empty()) return;
@@ -156,7 +156,7 @@ void apply_all(const Step& step, std::vector<std::string>& tokens) {
 
 }  // namespace
 
-Decoder::Decoder(std::vector<Step> steps) {
+TokenDecoder::TokenDecoder(std::vector<Step> steps) {
   bool fused = false;
   for (Step& step : steps) {
     const bool fuses = step.kind == Kind::kFuse || step.kind == Kind::kByteLevel;
@@ -165,17 +165,17 @@ Decoder::Decoder(std::vector<Step> steps) {
   }
 }
 
-std::string Decoder::piece(std::string_view token, bool first) const {
+std::string TokenDecoder::piece(std::string_view token, bool first) const {
   std::string text(token);
   for (const Step& step : single_) apply(step, text, first, false);
   return text;
 }
 
-void Decoder::finish(std::string& text) const {
+void TokenDecoder::finish(std::string& text) const {
   for (const Step& step : whole_) apply(step, text, true, true);
 }
 
-std::string Decoder::join(std::vector<std::string> tokens) const {
+std::string TokenDecoder::join(std::vector<std::string> tokens) const {
   for (const Step& step : single_) apply_all(step, tokens);
   std::string out;
   for (const std::string& token : tokens) out += token;
@@ -183,14 +183,14 @@ std::string Decoder::join(std::vector<std::string> tokens) const {
   return out;
 }
 
-bool Decoder::is_positionless() const noexcept {
+bool TokenDecoder::is_positionless() const noexcept {
   return whole_.empty() && std::none_of(single_.begin(), single_.end(), [](const Step& step) {
            return step.kind == Kind::kMetaspace || step.kind == Kind::kWordPiece ||
                   step.kind == Kind::kBpe || step.kind == Kind::kCtc || step.kind == Kind::kSpaces;
          });
 }
 
-bool Decoder::asks_neighbours() const noexcept {
+bool TokenDecoder::asks_neighbours() const noexcept {
   for (size_t i = 0; i < single_.size(); ++i) {
     const Kind kind = single_[i].kind;
     const bool next_sees_bytes =
@@ -200,7 +200,7 @@ bool Decoder::asks_neighbours() const noexcept {
   return false;
 }
 
-bool Decoder::streams() const noexcept {
+bool TokenDecoder::streams() const noexcept {
   const bool repeats = std::any_of(single_.begin(), single_.end(),
                                    [](const Step& step) { return step.kind == Kind::kCtc; });
   return !repeats && std::all_of(whole_.begin(), whole_.end(), [](const Step& step) {
@@ -208,7 +208,7 @@ bool Decoder::streams() const noexcept {
   });
 }
 
-double Decoder::growth() const noexcept {
+double TokenDecoder::growth() const noexcept {
   double product = 1;
   for (const std::vector<Step>* steps : {&single_, &whole_}) {
     for (const Step& step : *steps) {
@@ -223,7 +223,7 @@ double Decoder::growth() const noexcept {
   return product;
 }
 
-bool Decoder::is_byte_level() const noexcept {
+bool TokenDecoder::is_byte_level() const noexcept {
   return whole_.empty() && single_.size() == 1 && single_[0].kind == Kind::kByteLevel;
 }
 
