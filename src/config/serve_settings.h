@@ -52,11 +52,12 @@ inline constexpr Setting kAvailable{
 inline constexpr Setting kAliases{
     "aliases", Kind::kList, "", {0, 64}, "ALIAS[=NAME]: a further name of a served model"};
 inline constexpr Setting kDevice{"device", Kind::kText, "cpu", {1, 64}, "device that runs models"};
-inline constexpr Setting kMemory{"memory",
-                                 Kind::kBytes,
-                                 "0",
-                                 {0, 65536 * kGiB},
-                                 "size of the KV caches of all models together, in equal parts; 0 chooses from the free memory"};
+inline constexpr Setting kMemory{
+    "memory",
+    Kind::kBytes,
+    "0",
+    {0, 65536 * kGiB},
+    "size of the KV caches of all models together, in equal parts; 0 chooses from the free memory"};
 inline constexpr Setting kThreads{
     "threads", Kind::kInt, "0", {0, 1024}, "compute threads; 0: one per core"};
 inline constexpr Setting kDeterministic{

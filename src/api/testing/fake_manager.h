@@ -23,11 +23,10 @@ class FakeManager final : public ModelManager {
     return move(id, ManagedModel::Status::kLoaded, ManagedModel::Status::kUnloading);
   }
 
-  std::vector<ManagedModel> models{{.id = "octo", .status = ManagedModel::Status::kLoaded},
-                                   {.id = "other", .status = ManagedModel::Status::kUnloaded},
-                                   {.id = "third",
-                                    .status = ManagedModel::Status::kFailed,
-                                    .error = "no \"room\""}};
+  std::vector<ManagedModel> models{
+      {.id = "octo", .status = ManagedModel::Status::kLoaded},
+      {.id = "other", .status = ManagedModel::Status::kUnloaded},
+      {.id = "third", .status = ManagedModel::Status::kFailed, .error = "no \"room\""}};
 
  private:
   Result<void> move(std::string_view id, ManagedModel::Status from, ManagedModel::Status to) {
