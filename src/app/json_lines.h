@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdio>
-#include <iostream>
 #include <string>
 
 #include "base/result.h"
 
 namespace o3::app {
+
+// Of one line; longer ones are passed over and answered by an error.
+inline constexpr size_t kMaxLineBytes = size_t{64} << 20U;
+
+enum class LineRead : uint8_t { kLine, kTooLong, kEnd };
+
+// The next line of a file without its end. kTooLong: it has more than `most` bytes; all of it has
+// been read, no more than `most` bytes of it are held.
+LineRead read_line(std::FILE* file, size_t most, std::string& line);
 
 // One answer for each line of standard input, in order. A line that cannot be handled is answered
 // by {"error"}, and the run goes on. In ASCII, as some readers take U+2028 for the end of a line;
@@ -15,8 +24,14 @@ namespace o3::app {
 // Answer: const std::string& -> Result<Json>.
 template <class Json, class Answer>
 Result<void> answer_lines(const Answer& answer) {
-  for (std::string line; std::getline(std::cin, line);) {
-    const Result<Json> done = answer(line);
+  std::string line;
+  for (;;) {
+    const LineRead read = read_line(stdin, kMaxLineBytes, line);
+    if (read == LineRead::kEnd) return {};
+    const Result<Json> done =
+        read == LineRead::kLine
+            ? answer(line)
+            : Result<Json>(Error{Code::kTooLong, "the line is longer than 64 MiB", {}});
     const Json out = done.ok() ? *done : Json{{"error", done.error().message}};
     const std::string text = out.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n";
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
@@ -24,7 +39,6 @@ Result<void> answer_lines(const Answer& answer) {
       return unavailable("standard output cannot be written");
     }
   }
-  return {};
 }
 
 }  // namespace o3::app

@@ -25,8 +25,6 @@ struct TextOptions {
   bool stream = false;  // decode: one piece for each id
 };
 
-constexpr size_t kMaxLineBytes = 64u << 20;
-
 Result<void> for_each_line(const std::function<Result<json>(const json&)>& answer) {
   config::JsonLimits limits;
   limits.bytes = kMaxLineBytes;

@@ -22,8 +22,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMaxLineBytes = 64u << 20;
-
 struct RenderOptions {
   std::string template_file;
   std::string tokenizer;
@@ -74,7 +72,6 @@ class Renderer {
 
   // {"messages", "tools", "add_generation_prompt", "variables"} to text.
   Result<std::string> answer(std::string_view line) const {
-    if (line.size() > kMaxLineBytes) return Error{Code::kTooLong, "longer than 64 MiB", {}};
     O3_ASSIGN(Json json, text::read_template_json(line));
     O3_ASSIGN(const text::RenderInput input, input_of(std::move(json)));
     const bool with_tools = !input.request.at("tools").is_null();
