@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/command.h"
@@ -29,6 +30,27 @@ void occupy_standard_streams() {
     if (fcntl(stream, F_GETFD) != -1) continue;
     open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
+}
+
+// A mapped file that somebody makes shorter while it is in use: the pages behind its new end cannot
+// be read. Nothing can go on without them, and the user should know why.
+extern "C" void end_at_lost_page(int signal, siginfo_t* info, void* /*context*/) {
+  if (info->si_code == BUS_ADRERR) {
+    constexpr std::string_view kMessage =
+        "error: a file became shorter while it was in use; replace model files by rename, never "
+        "in place\n";
+    const ssize_t ignored = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+    static_cast<void>(ignored);
+    ::_exit(static_cast<int>(ExitCode::kEnvironment));
+  }
+  std::signal(signal, SIG_DFL);  // another cause: it comes again when this returns
+}
+
+void explain_lost_pages() {
+  struct sigaction action {};
+  action.sa_sigaction = &end_at_lost_page;
+  action.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGBUS, &action, nullptr);
 }
 
 // Results that never arrived are a failure.
@@ -91,6 +113,7 @@ int main(int argc, char** argv) {
   try {
     o3::app::occupy_standard_streams();
     o3::log::init();
+    o3::app::explain_lost_pages();
     std::signal(SIGXFSZ, SIG_IGN);  // a file too large is an error of its write
     return o3::app::flushed(o3::app::run(argc, argv));
   } catch (const std::exception& problem) {  // a library's exception nobody met at its border

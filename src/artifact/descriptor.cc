@@ -39,11 +39,24 @@ Error os_error(const std::string& name, const char* verb, int number) {
   return error;
 }
 
+Result<void> check_link(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::read_symlink(path, error);
+  if (error || std::filesystem::exists(path, error)) return {};
+  return Error{Code::kInvalid,
+               path.string() + " is a link to " + target.string() + ", which is not there",
+               path.string()};
+}
+
 Result<RegularFile> open_regular_file(const std::filesystem::path& path) {
   const std::string name = path.string();
   // O_NONBLOCK: opening a FIFO must not wait for a writer.
   Descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) return os_error(name, "open", errno);
+  if (file.get() < 0) {
+    const int problem = errno;
+    O3_TRY(check_link(path));
+    return os_error(name, "open", problem);
+  }
 
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return os_error(name, "read", errno);

@@ -37,6 +37,10 @@ struct RegularFile {
 // kNotFound, kDenied, kExhausted (descriptors), kInvalid when PATH is no regular file or empty.
 Result<RegularFile> open_regular_file(const std::filesystem::path& path);
 
+// kInvalid: PATH is a link that leads nowhere; says where to. Not kNotFound, which some take for
+// leave to do without.
+Result<void> check_link(const std::filesystem::path& path);
+
 // "cannot VERB NAME: ..." with the code that fits `number` (an errno).
 Error os_error(const std::string& name, const char* verb, int number);
 

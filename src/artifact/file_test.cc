@@ -8,6 +8,7 @@
 #include <string>
 
 #include "artifact/mapped_file.h"
+#include "artifact/safetensors/safetensors_set.h"
 #include "artifact/sha256.h"
 
 namespace o3::artifact {
@@ -65,6 +66,30 @@ TEST_F(FileTest, Sha256OfBytesAndFiles) {
   ASSERT_TRUE(of_file.ok());
   EXPECT_EQ(hex(*of_file), digest(large));
   EXPECT_EQ(sha256_file(directory_ / "absent").error().code, Code::kNotFound);
+}
+
+// Not the same as absent.
+namespace fs = std::filesystem;
+
+TEST(IsThere, LinksThatLeadNowhereAreTold) {
+  const fs::path directory =
+      fs::path(testing::TempDir()) / ("o3_is_there_" + std::to_string(::getpid()));
+  fs::create_directories(directory);
+  EXPECT_EQ(*is_there(directory), true);
+  EXPECT_EQ(*is_there(directory / "nothing"), false);
+  EXPECT_EQ(*is_there(directory / "nothing/below"), false);
+  fs::create_symlink("nowhere/at-all", directory / "link");
+  for (const Error& error :
+       {is_there(directory / "link").error(), MappedFile::open(directory / "link").error()}) {
+    EXPECT_EQ(error.code, Code::kInvalid);
+    EXPECT_NE(error.message.find("link is a link to nowhere/at-all, which is not there"),
+              std::string::npos)
+        << error.message;
+  }
+  fs::create_symlink("gone", directory / "model.safetensors");
+  EXPECT_NE(SafetensorsSet::open(directory).error().message.find("link to gone"),
+            std::string::npos);
+  fs::remove_all(directory);
 }
 
 }  // namespace

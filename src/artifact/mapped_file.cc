@@ -2,12 +2,22 @@
 #include "artifact/mapped_file.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 
 #include "artifact/descriptor.h"
 
 namespace o3::artifact {
+
+Result<bool> is_there(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return true;
+  const int problem = errno;
+  if (problem != ENOENT && problem != ENOTDIR) return os_error(path.string(), "open", problem);
+  O3_TRY(check_link(path));
+  return false;
+}
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   O3_ASSIGN(const RegularFile file, open_regular_file(path));

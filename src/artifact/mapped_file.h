@@ -10,6 +10,11 @@
 
 namespace o3::artifact {
 
+// Whether a file or directory that need not be there is there. A link that leads nowhere is an
+// error that says where to, and so is a directory that may not be looked into: neither is the same
+// as absent.
+Result<bool> is_there(const std::filesystem::path& path);
+
 // A whole regular file mapped read-only; unmapped by the destructor. Pages become resident only
 // when read, and the kernel may drop them again. The size is taken once, at open: a file that
 // another process truncates afterwards raises SIGBUS, so model files are replaced by rename, never

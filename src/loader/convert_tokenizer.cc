@@ -189,12 +189,12 @@ Result<void> add_gguf_tokenizer(const artifact::HfDirectory& directory, int64_t 
                                 artifact::GgufWriter& writer, std::vector<std::string>& notes) {
   O3_TRY(model::check_hf_tokens(directory, rows));
   const fs::path json = directory.path() / "tokenizer.json";
-  std::error_code error;
   NamedTokens named;
   O3_ASSIGN(named.ends, model::hf_token_ids(directory, "eos_token_id"));
   O3_ASSIGN(named.bos, first_of(directory, "bos_token_id"));
   O3_ASSIGN(named.pad, first_of(directory, "pad_token_id"));
-  if (fs::exists(json, error)) {
+  O3_ASSIGN(const bool has_tokenizer, artifact::is_there(json));
+  if (has_tokenizer) {
     O3_ASSIGN(const artifact::MappedFile file, artifact::MappedFile::open(json));
     const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()),
                                 file.bytes().size());

@@ -37,8 +37,8 @@ config::JsonLimits limits() {
 
 // An object, empty where there is no such file.
 Result<nlohmann::json> read_object(const fs::path& path) {
-  std::error_code error;
-  if (!fs::exists(path, error)) return nlohmann::json::object();
+  O3_ASSIGN(const bool there, artifact::is_there(path));
+  if (!there) return nlohmann::json::object();
   return artifact::read_json_file(path, limits());
 }
 

@@ -20,11 +20,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxFileBytes = 64u << 20;
 
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-
 Result<std::string> read_file(const fs::path& path) {
   std::error_code error;
   if (fs::is_regular_file(path, error) && fs::file_size(path, error) == 0) return std::string();
@@ -66,10 +61,12 @@ Result<TemplateSource> read_directory(const fs::path& path) {
   O3_ASSIGN(const Json map, read_json_object(path / "special_tokens_map.json"));
   take_tokens(config, source.variables);
   take_tokens(map, source.variables);
-  if (is_there(path / "chat_template.jinja")) {
+  O3_ASSIGN(const bool has_file, artifact::is_there(path / "chat_template.jinja"));
+  if (has_file) {
     O3_ASSIGN(main, read_file(path / "chat_template.jinja"));
     const fs::path other = path / "additional_chat_templates" / "tool_use.jinja";
-    if (is_there(other)) {
+    O3_ASSIGN(const bool has_other, artifact::is_there(other));
+    if (has_other) {
       O3_ASSIGN(source.tool_use, read_file(other));
     }
   } else if (const auto found = config.find("chat_template"); found != config.end()) {
@@ -117,7 +114,8 @@ Result<TemplateSource> read_gguf(const fs::path& path) {
 }  // namespace
 
 Result<Json> read_json_object(const fs::path& path) {
-  if (!is_there(path)) return Json::object();
+  O3_ASSIGN(const bool there, artifact::is_there(path));
+  if (!there) return Json::object();
   O3_ASSIGN(const std::string text, read_file(path));
   auto json = text::read_template_json(text);
   if (!json.ok()) return invalid(path.string() + ": " + json.error().message);

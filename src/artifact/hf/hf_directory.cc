@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "artifact/json_file.h"
+#include "artifact/mapped_file.h"
 
 namespace o3::artifact {
 
@@ -23,8 +24,8 @@ Result<HfDirectory> HfDirectory::open(const fs::path& path) {
   directory.path_ = path;
   directory.name_ = directory_name(path);
   O3_ASSIGN(directory.config_, read_json_file(path / "config.json"));
-  std::error_code error;
-  if (fs::exists(path / "generation_config.json", error)) {
+  O3_ASSIGN(const bool has_generation, is_there(path / "generation_config.json"));
+  if (has_generation) {
     O3_ASSIGN(directory.generation_, read_json_file(path / "generation_config.json"));
   }
   O3_ASSIGN(directory.tensors_, SafetensorsSet::open(path));

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "artifact/json_file.h"
+#include "artifact/mapped_file.h"
 #include "base/printable.h"
 
 namespace o3::artifact {
@@ -19,11 +19,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSingle = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
-
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
 
 // Nothing that could lead out of the directory.
 bool is_plain_file_name(const std::string& name) {
@@ -82,10 +77,12 @@ Result<void> check_shard(const WeightMap& shards, const std::string& shard,
 
 Result<SafetensorsSet> SafetensorsSet::open(const fs::path& directory) {
   SafetensorsSet set;
-  if (is_there(directory / kSingle)) {
+  O3_ASSIGN(const bool single, is_there(directory / kSingle));
+  O3_ASSIGN(const bool sharded, is_there(directory / kIndex));
+  if (single) {
     O3_ASSIGN(SafetensorsFile file, SafetensorsFile::open(directory / kSingle));
     set.files_.push_back(std::move(file));
-  } else if (is_there(directory / kIndex)) {
+  } else if (sharded) {
     O3_TRY(set.open_shards(directory));
   } else {
     return Error{Code::kNotFound,
