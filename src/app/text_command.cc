@@ -25,11 +25,8 @@ struct TextOptions {
   bool stream = false;  // decode: one piece for each id
 };
 
-<<<<<<< HEAD
 constexpr size_t kMaxTextBytes = kMaxLineBytes;  // that ids of one line may stand for
 
-=======
->>>>>>> m2-files
 Result<void> for_each_line(const std::function<Result<json>(const json&)>& answer) {
   config::JsonLimits limits;
   limits.bytes = kMaxLineBytes;
