@@ -9,7 +9,6 @@
 #include "artifact/gguf/gguf_file.h"
 #include "artifact/mapped_file.h"
 #include "loader/gguf_tokenizer.h"
-#include "loader/token_text.h"
 #include "text/jinja/json_input.h"
 
 namespace o3::loader {
@@ -43,6 +42,15 @@ Result<Json> read_object(const fs::path& path) {
   if (!json.ok()) return invalid(path.string() + ": " + json.error().message);
   if (!json->is_object()) return invalid(path.string() + " does not hold a JSON object");
   return *std::move(json);
+}
+
+// "<s>" or {"content": "<s>", ...}.
+std::optional<std::string> token_text(const Json& token) {
+  if (token.is_string()) return token.get<std::string>();
+  if (!token.is_object()) return std::nullopt;
+  const auto content = token.find("content");
+  if (content == token.end() || !content->is_string()) return std::nullopt;
+  return content->get<std::string>();
 }
 
 // Everything that is named ..._token and has a text.
