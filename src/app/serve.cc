@@ -135,7 +135,7 @@ Result<std::shared_ptr<const api::ServedModel>> served(const NamedPath& named,
   } else {
     log::warn("no response_format json_object: {}", json_object.error().message);
   }
-  if (loaded.chat_templates != nullptr) {
+  if (loaded.chat_template != nullptr) {
     model->render = [loaded, &clock](const api::Conversation& conversation) {
       text::RenderInput input;
       input.messages = conversation.messages;
