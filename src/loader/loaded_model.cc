@@ -84,7 +84,7 @@ void take_template(Result<TemplateSource> source, LoadedModel& loaded) {
   loaded.template_variables.update(source->variables);
   auto parsed = text::ChatTemplates::parse(source->text, source->tool_use);
   if (parsed.ok()) {
-    loaded.chat_templates = std::make_shared<const text::ChatTemplates>(*std::move(parsed));
+    loaded.chat_template = std::make_shared<const text::ChatTemplates>(*std::move(parsed));
   } else {
     loaded.no_template = std::move(parsed).error();
     loaded.no_template.param = "tokenizer.chat_template";
@@ -169,11 +169,11 @@ Result<std::unique_ptr<model::Model>> load_weights(const fs::path& path, device:
 
 Result<std::vector<text::Segment>> render_chat(const LoadedModel& loaded, text::RenderInput input,
                                                const Clock& clock) {
-  if (loaded.chat_templates == nullptr) return loaded.no_template;
+  if (loaded.chat_template == nullptr) return loaded.no_template;
   input.variables = loaded.template_variables;
   input.trust_assistant = loaded.trust_assistant;
   input.local_time = local_time(clock.wall());
-  return loaded.chat_templates->render(input);
+  return loaded.chat_template->render(input);
 }
 
 std::optional<InfillTokens> infill_tokens(const text::Tokenizer& tokenizer) {

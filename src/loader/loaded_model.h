@@ -25,7 +25,7 @@ struct LoadedModel {
   std::shared_ptr<const model::Model> model;
   std::shared_ptr<const text::Tokenizer> tokenizer;
   // Null: the file has none, or one with a construct that this build lacks (`no_template` says it).
-  std::shared_ptr<const text::ChatTemplates> chat_templates;
+  std::shared_ptr<const text::ChatTemplates> chat_template;
   Error no_template;
   nlohmann::ordered_json template_variables;  // bos_token and its like
   bool trust_assistant = false;               // text::RenderInput's

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/openai/chat_request.h"
@@ -100,22 +102,16 @@ const std::vector<std::string>& uses() {
       "{{ namespace(k=c).k ~ namespace(k=d).k }}",
       "{{ cycler(c).next() ~ cycler(d).current }}",
       "{% set j = joiner(d) %}{{ j() }}{{ c }}{{ j() }}",
-      "{% set ns = namespace(s='') %}{% for ch in c ~ d %}{% set ns.s = ns.s ~ ch %}{% endfor %}"
-      "{{ ns.s }}",
-      "{% set ns = namespace(s=[]) %}{% for m in messages %}{% set ns.s = ns.s + [m.content] %}"
-      "{% endfor %}{{ ns.s|join }}",
+      R"~({% set ns = namespace(s='') %}{% for ch in c ~ d %}{% set ns.s = ns.s ~ ch %}{% endfor %}{{ ns.s }})~",
+      R"~({% set ns = namespace(s=[]) %}{% for m in messages %}{% set ns.s = ns.s + [m.content] %}{% endfor %}{{ ns.s|join }})~",
       "{% set x %}{{ c }}{{ d }}{% endset %}{{ x }}{{ x|trim }}{{ x[:3] ~ x[3:] }}",
       "{% filter trim %}{{ c }}{{ d }}{% endfilter %}{% filter upper %}{{ c ~ d }}{% endfilter %}",
-      "{% macro m(x, y=d) %}{{ x }}{{ y }}{% endmacro %}{{ m(c) }}{{ m(*[c, d]) }}{{ m(**{'x': c}) "
-      "}}",
-      "{% macro m() %}{{ kwargs|list|join }}{{ varargs|join }}{% endmacro %}{{ m(*[c, d], **args) "
-      "}}",
+      R"~({% macro m(x, y=d) %}{{ x }}{{ y }}{% endmacro %}{{ m(c) }}{{ m(*[c, d]) }}{{ m(**{'x': c}) }})~",
+      R"~({% macro m() %}{{ kwargs|list|join }}{{ varargs|join }}{% endmacro %}{{ m(*[c, d], **args) }})~",
       "{% macro m(x) %}{{ x }}{{ caller() }}{% endmacro %}{% call m(c) %}{{ d }}{% endcall %}",
       "{% set a, b = c[:5], c[5:] %}{{ a }}{{ b }}{{ d }}",
       "{% with w = c, v = d %}{{ w }}{{ v }}{% endwith %}",
-      "{% for x in [c, [d]] recursive %}{% if x is string %}{{ x }}{% else %}{{ loop(x) }}{% endif "
-      "%}"
-      "{% endfor %}",
+      R"~({% for x in [c, [d]] recursive %}{% if x is string %}{{ x }}{% else %}{{ loop(x) }}{% endif %}{% endfor %})~",
       "{% for x in [c, d] %}{{ loop.previtem if loop.last }}{{ x }}{{ loop.nextitem }}{% endfor %}",
       "{% generation %}{{ c }}{{ d }}{% endgeneration %}",
       "{% if '<' in c %}{{ c }}{% endif %}{{ d if d else c }}",
@@ -214,6 +210,12 @@ std::vector<Family> fixtures() {
   return all;
 }
 
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string out;
+  for (const std::string_view part : parts) out += part;
+  return out;
+}
+
 std::string between(std::string_view text, char mark) {
   std::string out;
   for (const char c : text) {
@@ -248,11 +250,12 @@ std::vector<Attack> attacks(const Family& family) {
       while (cut < token.size() && (static_cast<unsigned char>(token[cut]) & 0xC0) == 0x80) ++cut;
       const std::string head = token.substr(0, cut);
       const std::string tail = token.substr(cut);
-      const std::string nested = head + token + tail;
+      const std::string nested = joined({head, token, tail});
       Attack attack;
-      attack.first = token + " " + nested + "\n" + between(token, '@') + " " + between(token, ' ') +
-                     "\t" + reversed(token) + token + " &lt;" + token + "\\u003c{0}%s " + head;
-      attack.second = tail + token + "\n" + between(token, '@') + nested + " " + tail;
+      attack.first =
+          joined({token, " ", nested, "\n", between(token, '@'), " ", between(token, ' '), "\t",
+                  reversed(token), token, " &lt;", token, "\\u003c{0}%s ", head});
+      attack.second = joined({tail, token, "\n", between(token, '@'), nested, " ", tail});
       out.push_back(attack);
       attack = {token, token};
       if (cut > 2) out.push_back({head, tail});
@@ -343,10 +346,12 @@ TEST(ControlTokens, NoUseOfAClientsTextMakesAny) {
   size_t rendered = 0;
   for (const Family& family : all) {
     const std::vector<Attack> tried = attacks(family);
-    const std::string open = "{% set c = messages[0].content %}{% set d = messages[1].content %}" +
-                             family.added.front() + "x";
+    const std::string open =
+        joined({"{% set c = messages[0].content %}{% set d = messages[1].content %}",
+                family.added.front(), "x"});
     for (size_t i = 0; i < uses().size(); ++i) {
-      const auto chat = text::ChatTemplate::parse(open + uses()[i] + "x" + family.added.back());
+      const auto chat =
+          text::ChatTemplate::parse(joined({open, uses()[i], "x", family.added.back()}));
       ASSERT_TRUE(chat.ok()) << uses()[i] << chat.error().message;
       const auto wanted = control_tokens(family, *chat, kHarmless);
       ASSERT_TRUE(wanted.has_value()) << uses()[i];
