@@ -49,7 +49,7 @@ std::shared_ptr<api::ServedModel> served_model(const ModelEntry& entry,
   } else {
     log::warn("{}: no response_format json_object: {}", entry.name, json_object.error().message);
   }
-  if (loaded.chat_templates != nullptr) {
+  if (loaded.chat_template != nullptr) {
     model->render = renderer(loaded, clock);
   } else {
     log::warn("{}: no chat: {}", entry.name, loaded.no_template.message);
