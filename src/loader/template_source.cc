@@ -9,6 +9,7 @@
 #include "artifact/gguf/gguf_file.h"
 #include "artifact/mapped_file.h"
 #include "loader/gguf_tokenizer.h"
+#include "loader/token_text.h"
 #include "text/jinja/json_input.h"
 
 namespace o3::loader {
