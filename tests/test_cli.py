@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands beside `serve`: their JSON, their exit codes, and where they write what."""
 import json
+import os
 import struct
 import subprocess
 
@@ -220,3 +221,25 @@ def test_eval_logits_names_the_bad_line(tmp_path):
     assert done.returncode != 0
     assert "line 2 has id 64" in done.stderr
     assert not out.exists()
+
+
+def test_data_files_are_bounded(tmp_path):
+    """A pipe nobody writes to and a device without end do not hang; standard input is taken."""
+    model = str(locate.ROOT / "tests/golden/model/tiny_gemma3.gguf")
+    os.mkfifo(tmp_path / "pipe")
+    for data in tmp_path / "pipe", "/dev/zero", tmp_path:
+        done = o3("eval", "logits", "--model", model, "--data", str(data), "--out",
+                  str(tmp_path / "l.npy"))
+        assert done.returncode == 3 and ("regular file" in done.stderr or "directory" in done.stderr)
+    done = subprocess.run([locate.program(), "eval", "logits", "--model", model, "--data", "-", "--out",
+                           tmp_path / "l.npy"], input=b"[1]\n[2,3]\n", capture_output=True, timeout=60,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == b"3 rows of 64 logits, of 2 lines\n"
+
+
+def test_a_link_that_leads_nowhere_is_told(tmp_path):
+    (tmp_path / "m.gguf").symlink_to("nowhere")
+    done = o3("model", "inspect", str(tmp_path / "m.gguf"))
+    assert done.returncode == 3
+    assert "is a link to nowhere, which is not there" in done.stderr

@@ -3,7 +3,9 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -101,6 +103,55 @@ def test_out_neither_holds_the_model_nor_lies_in_it(tmp_path):
         assert done.returncode != 0 and b"--out" in done.stderr, out
     assert o3("model", "inspect", directory).returncode == 0
     assert inner.read_bytes() == open(tiny("tiny_llama.gguf"), "rb").read()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_nothing(tmp_path, number):
+    command = subprocess.Popen([locate.program(), "model", "synth", "--out", tmp_path / "m.gguf"],
+                               stderr=subprocess.PIPE)
+    while not list(tmp_path.iterdir()):
+        time.sleep(0.01)
+    command.send_signal(number)
+    stderr = command.communicate(timeout=60)[1]
+    assert command.returncode == 130, stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_killed_run_left_is_removed(tmp_path):
+    command = subprocess.Popen([locate.program(), "model", "synth", "--out", tmp_path / "m.gguf"])
+    while not list(tmp_path.iterdir()):
+        time.sleep(0.01)
+    command.kill()
+    command.wait()
+    assert [path.suffix for path in tmp_path.iterdir()] == [".partial"]
+    done = o3("model", "convert", "--model", tiny("tiny_qwen3"), "--out", tmp_path / "m.gguf")
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["m.gguf"]
+
+
+def test_a_link_is_not_replaced(tmp_path):
+    (tmp_path / "v1").mkdir()
+    (tmp_path / "v1/config.json").write_text("{}")
+    (tmp_path / "current").symlink_to("v1")
+    done = o3("model", "convert", "--model", tiny("tiny_llama.gguf"), "--out", tmp_path / "current",
+              "--force")
+    assert done.returncode == 3 and b"is a link" in done.stderr
+    assert (tmp_path / "current").is_symlink() and (tmp_path / "v1/config.json").read_text() == "{}"
+
+
+def test_a_model_cut_short_in_use_is_told(tmp_path):
+    """Its pages are read when they are needed, the last ones late."""
+    model = tmp_path / "m.gguf"
+    shutil.copy(locate.model(), model)
+    out = tmp_path / "out"
+    command = subprocess.Popen([locate.program(), "model", "convert", "--model", model, "--out", out],
+                               stderr=subprocess.PIPE)
+    while not list(tmp_path.glob("out.*.partial/*.safetensors*")):
+        time.sleep(0.001)
+    os.truncate(model, 100_000)
+    stderr = command.communicate(timeout=60)[1]
+    assert command.returncode == 4 and b"became shorter" in stderr
+    assert not out.exists()
 
 
 def test_transformers_loads_it(converted):

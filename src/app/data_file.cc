@@ -30,7 +30,7 @@ Result<std::string> read_standard_input(size_t most) {
 }  // namespace
 
 Result<std::string> read_data_file(const std::string& path, size_t most) {
-  if (path == "-") return read_standard_input(most);
+  if (path == "-" || path == "/dev/stdin") return read_standard_input(most);
   const auto file = artifact::MappedFile::open(path);
   if (!file.ok()) {
     Error error = file.error();

@@ -32,6 +32,16 @@ const char* main_type(const std::vector<artifact::RowTensor>& tensors) {
   return bytes[1] > bytes[2] ? "float16" : "bfloat16";
 }
 
+// What cannot be a weight has no place in the other kind of file.
+void note_unread(const model::ModelSource& source, std::vector<std::string>& notes) {
+  std::vector<std::string> names;
+  for (const artifact::UnreadTensor& tensor : source.checkpoint->unread()) {
+    names.push_back(printable(source.checkpoint->source_name(tensor.name)));
+  }
+  if (names.empty()) return;
+  notes.push_back("tensors that cannot be weights are left out: " + list_of(names, "; "));
+}
+
 Result<ConvertResult> to_directory(const ConvertOptions& options) {
   O3_ASSIGN(auto opened, artifact::GgufFile::open(options.from));
   const auto file = std::make_shared<const artifact::GgufFile>(std::move(opened));
@@ -43,6 +53,7 @@ Result<ConvertResult> to_directory(const ConvertOptions& options) {
                        .tensors = static_cast<int64_t>(converted.tensors.size()),
                        .widened = converted.widened,
                        .notes = {}};
+  note_unread(source, result.notes);
   json["torch_dtype"] = main_type(converted.tensors);
   O3_ASSIGN(auto directory, artifact::OutputDirectory::create(options.to, options.overwrite));
   O3_TRY(write_hf_tokenizer(*file, directory.path(), json, result.notes));
@@ -68,6 +79,7 @@ Result<ConvertResult> to_gguf(const ConvertOptions& options) {
                        .tensors = static_cast<int64_t>(converted.tensors.size()),
                        .widened = 0,
                        .notes = {}};
+  note_unread(source, result.notes);
   if (source.left_out > 0) {
     result.notes.push_back(std::to_string(source.left_out) +
                            " tensors of the vision tower are left out");

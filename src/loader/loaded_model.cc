@@ -114,6 +114,10 @@ Result<LoadedModel> load_gguf(const fs::path& path, device::Backend& backend,
   const auto file = std::make_shared<const artifact::GgufFile>(std::move(opened));
   LoadedModel loaded;
   loaded.file_bytes = file->file_bytes();
+  O3_ASSIGN(const model::ModelSource source, model::open_source(file));
+  // A family that is not known is the first thing to say, whatever its tokenizer is.
+  O3_ASSIGN(const model::ModelConfig config, model::read_config(source));
+  static_cast<void>(config);
   O3_ASSIGN(loaded.tokenizer, load_gguf_tokenizer(*file));
   constexpr const char* kEndOfTurn = "tokenizer.ggml.eot_token_id";
   O3_ASSIGN(const auto end_of_turn, file->optional<int64_t>(kEndOfTurn));
@@ -123,7 +127,6 @@ Result<LoadedModel> load_gguf(const fs::path& path, device::Backend& backend,
   O3_ASSIGN(const auto end, file->optional<int64_t>("tokenizer.ggml.eos_token_id"));
   if (end) named.push_back(*end);
   O3_ASSIGN(loaded.stop_tokens, stop_tokens(named, kEndOfTurn, *loaded.tokenizer));
-  O3_ASSIGN(const model::ModelSource source, model::open_source(file));
   return finish(std::move(loaded), path, source, backend, options);
 }
 

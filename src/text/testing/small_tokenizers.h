@@ -56,9 +56,7 @@ struct SmallTokenizers {
       spec.kinds.push_back(6);
     }
     for (const char* piece : {"<", "/", "s", ">", "|", "e", "a", "\xC3\xA9", "</", "s>", "</s",
-                              "<s", "|e", "|e|", "<|", "|>", "ee",
-                              "\xE2\x96\x81"
-                              "e"}) {
+                              "<s", "|e", "|e|", "<|", "|>", "ee", "\u2581e"}) {
       texts.emplace_back(piece);
       spec.kinds.push_back(1);
     }
