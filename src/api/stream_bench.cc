@@ -81,12 +81,13 @@ class StampEngine final : public engine::EngineClient {
     Batches batches;
     const std::lock_guard lock(mutex_);
     for (const auto& [id, sink] : running_) {
-      if (id.value % kPhases == phase) batches[sink].push_back({.id = id, .tokens = tokens});
+      if (id.value % kPhases == phase)
+        batches[sink].push_back({.id = id, .tokens = tokens, .finish = {}});
     }
     for (const RequestId id : cancelled_) {
       const auto found = running_.find(id);
       if (found == running_.end()) continue;
-      engine::Delta end{.id = id, .tokens = {}};
+      engine::Delta end{.id = id, .tokens = {}, .finish = {}};
       end.finish = engine::Finish{.outcome = Outcome::kCancelled, .error = std::nullopt};
       batches[found->second].push_back(std::move(end));
       running_.erase(found);
@@ -119,7 +120,8 @@ class Clients {
     const std::string request =
         "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json"
         "\r\nAuthorization: Bearer " +
-        std::string(kKey) + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+        std::string(kKey) + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+        body;
     for (int i = 0; i < streams; ++i) {
       const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
       sockaddr_in address{};

@@ -150,8 +150,9 @@ void add_ids(const NamedTokens& named, artifact::GgufWriter& writer) {
   const auto add = [&writer](const char* key, int64_t id) {
     writer.add_scalar(key, static_cast<uint32_t>(id));
   };
-  if (named.bos) add("tokenizer.ggml.bos_token_id", *named.bos);
-  if (named.pad) add("tokenizer.ggml.padding_token_id", *named.pad);
+  // value_or() where the value is there: g++ 12 takes *bos for uninitialised.
+  if (named.bos) add("tokenizer.ggml.bos_token_id", named.bos.value_or(0));
+  if (named.pad) add("tokenizer.ggml.padding_token_id", named.pad.value_or(0));
   if (named.ends.empty()) return;
   add("tokenizer.ggml.eos_token_id", named.ends.front());
   writer.add_array(kStopTokensKey, std::span<const int64_t>(named.ends));

@@ -24,8 +24,8 @@ class FakeManager final : public ModelManager {
   }
 
   std::vector<ManagedModel> models{
-      {.id = "octo", .status = ManagedModel::Status::kLoaded},
-      {.id = "other", .status = ManagedModel::Status::kUnloaded},
+      {.id = "octo", .status = ManagedModel::Status::kLoaded, .error = {}},
+      {.id = "other", .status = ManagedModel::Status::kUnloaded, .error = {}},
       {.id = "third", .status = ManagedModel::Status::kFailed, .error = "no \"room\""}};
 
  private:
