@@ -90,16 +90,18 @@ Result<void> write_templates(const GgufFile& file, const fs::path& directory) {
   return write_text(directory / "additional_chat_templates" / "tool_use.jinja", *tools);
 }
 
+constexpr int64_t kNone = -1;
+
 // Ids as config.json and generation_config.json name them, completed by the tokenizer's own names.
 struct NamedTokens {
-  std::optional<int64_t> bos;
-  std::optional<int64_t> pad;
+  int64_t bos = kNone;
+  int64_t pad = kNone;
   std::vector<int64_t> ends;
 };
 
-Result<std::optional<int64_t>> first_of(const artifact::HfDirectory& directory, const char* name) {
+Result<int64_t> first_of(const artifact::HfDirectory& directory, const char* name) {
   O3_ASSIGN(const std::vector<int64_t> ids, model::hf_token_ids(directory, name));
-  return ids.empty() || ids.front() < 0 ? std::optional<int64_t>{} : std::optional(ids.front());
+  return ids.empty() || ids.front() < 0 ? kNone : ids.front();
 }
 
 // tokenizer_config.json, with what only special_tokens_map.json names.
@@ -119,14 +121,14 @@ Result<void> add_vocabulary(const fs::path& directory, std::string_view text, co
                             std::vector<std::string>& notes) {
   const auto tokenizer = load_hf_tokenizer(directory);
   if (!tokenizer.ok()) return tokenizer.error();
-  const auto id_of = [&](const char* name) -> std::optional<int64_t> {
+  const auto id_of = [&](const char* name) -> int64_t {
     const auto found = names.find(name);
     const auto said = found == names.end() ? std::nullopt : token_text(*found);
     const auto id = said ? (*tokenizer)->find(*said) : std::nullopt;
-    return id ? std::optional<int64_t>(*id) : std::nullopt;
+    return id ? *id : kNone;
   };
-  if ((*tokenizer)->bos()) named.bos = (*tokenizer)->bos();
-  if (const auto pad = id_of("pad_token")) named.pad = pad;
+  if (const auto bos = (*tokenizer)->bos()) named.bos = *bos;
+  if (const int64_t pad = id_of("pad_token"); pad != kNone) named.pad = pad;
   if (named.ends.empty() && (*tokenizer)->eos()) named.ends.push_back(*(*tokenizer)->eos());
   const std::optional<Token> end = named.ends.empty()
                                        ? std::optional<Token>{}
@@ -150,9 +152,8 @@ void add_ids(const NamedTokens& named, artifact::GgufWriter& writer) {
   const auto add = [&writer](const char* key, int64_t id) {
     writer.add_scalar(key, static_cast<uint32_t>(id));
   };
-  // value_or() where the value is there: g++ 12 takes *bos for uninitialised.
-  if (named.bos) add("tokenizer.ggml.bos_token_id", named.bos.value_or(0));
-  if (named.pad) add("tokenizer.ggml.padding_token_id", named.pad.value_or(0));
+  if (named.bos != kNone) add("tokenizer.ggml.bos_token_id", named.bos);
+  if (named.pad != kNone) add("tokenizer.ggml.padding_token_id", named.pad);
   if (named.ends.empty()) return;
   add("tokenizer.ggml.eos_token_id", named.ends.front());
   writer.add_array(kStopTokensKey, std::span<const int64_t>(named.ends));
