@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Many open streams with a null model: one delta a second each. The server runs in this process,
 // the clients in a child.
-//   stream_bench [STREAMS [SECONDS]]     prints one JSON object
+//   stream_bench [STREAMS [SECONDS]]     prints one JSON object; exit code 1 when a stream broke,
+//                                        memory stayed or took more than it may (delays only show)
 // Every delta is the time at which the engine gave it, so the clients know how long it took.
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -31,6 +32,8 @@ using std::chrono::milliseconds;
 
 constexpr std::string_view kKey = "o3-key-of-the-stream-benchmark";
 constexpr size_t kStampDigits = 16;
+constexpr int64_t kMostBytes = 300'000'000;  // spec: of 5,000 streams
+constexpr double kMostSeconds = 1.0;         // until the server knows that clients have vanished
 constexpr int kPhases = 100;  // of a second: so many streams get their delta at a time
 
 int64_t now_ns() {
@@ -278,7 +281,9 @@ int serve(int commands, int reports, pid_t child, int streams) {
       streams, opened, static_cast<unsigned long long>(report.deltas),
       static_cast<unsigned long long>(report.broken), report.p50_ms, report.p99_ms, report.most_ms,
       static_cast<long long>(idle), static_cast<long long>(resident), half, rest);
-  return 0;
+  const bool held = opened == static_cast<size_t>(streams) && report.broken == 0 &&
+                    resident <= kMostBytes && half <= kMostSeconds && rest <= kMostSeconds;
+  return held ? 0 : 1;
 }
 
 }  // namespace
