@@ -212,11 +212,13 @@ double seconds_until(const Done& done, double most) {
   return static_cast<double>(now_ns() - start) / 1e9;
 }
 
-void raise_descriptors() {
+// Whether the system allows so many files.
+bool raise_descriptors(int streams) {
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+         limit.rlim_cur >= static_cast<rlim_t>(streams) + 200;
 }
 
 // The child reads one byte for each part of its work, and writes its report after the first.
@@ -297,7 +299,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: stream_bench [STREAMS [SECONDS]]\n");
     return 2;
   }
-  raise_descriptors();
+  if (!raise_descriptors(streams)) {
+    std::fprintf(stderr, "skipped: the hard limit of open files is too low\n");
+    return 77;
+  }
   std::array<int, 2> commands{};
   std::array<int, 2> reports{};
   if (::pipe(commands.data()) != 0 || ::pipe(reports.data()) != 0) return 1;
