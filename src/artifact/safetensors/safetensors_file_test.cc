@@ -192,7 +192,7 @@ TEST(Safetensors, UnreadTensorsAreSetAside) {
       "b":{"dtype":"F32","shape":[1,1,1,1,1],"data_offsets":[4,8]},
       "ids":{"dtype":"I64","shape":[1],"data_offsets":[8,16]},
       "x":{"dtype":"F32","shape":[1],"data_offsets":[16,20]}})",
-                              20);
+                             20);
   const auto file = SafetensorsFile::parse(bytes, "test");
   ASSERT_TRUE(file.ok()) << file.error().message;
   ASSERT_EQ(file->tensors().size(), 1U);
