@@ -91,14 +91,14 @@ Result<void> write_templates(const GgufFile& file, const fs::path& directory) {
 
 // Ids as config.json and generation_config.json name them, completed by the tokenizer's own names.
 struct NamedTokens {
-  std::optional<int64_t> bos;
-  std::optional<int64_t> pad;
+  int64_t bos = -1;  // none
+  int64_t pad = -1;
   std::vector<int64_t> ends;
 };
 
-Result<std::optional<int64_t>> first_of(const artifact::HfDirectory& directory, const char* name) {
+Result<int64_t> first_of(const artifact::HfDirectory& directory, const char* name) {
   O3_ASSIGN(const std::vector<int64_t> ids, model::hf_token_ids(directory, name));
-  return ids.empty() || ids.front() < 0 ? std::optional<int64_t>{} : std::optional(ids.front());
+  return ids.empty() ? -1 : ids.front();
 }
 
 // tokenizer_config.json, with what only special_tokens_map.json names.
@@ -124,8 +124,8 @@ Result<void> add_vocabulary(const fs::path& directory, std::string_view text, co
     const auto id = said ? (*tokenizer)->find(*said) : std::nullopt;
     return id ? std::optional<int64_t>(*id) : std::nullopt;
   };
-  if ((*tokenizer)->bos()) named.bos = (*tokenizer)->bos();
-  if (const auto pad = id_of("pad_token")) named.pad = pad;
+  named.bos = (*tokenizer)->bos().value_or(static_cast<Token>(named.bos));
+  named.pad = id_of("pad_token").value_or(named.pad);
   if (named.ends.empty() && (*tokenizer)->eos()) named.ends.push_back(*(*tokenizer)->eos());
   const std::optional<Token> end = named.ends.empty()
                                        ? std::optional<Token>{}
@@ -149,8 +149,8 @@ void add_ids(const NamedTokens& named, artifact::GgufWriter& writer) {
   const auto add = [&writer](const char* key, int64_t id) {
     writer.add_scalar(key, static_cast<uint32_t>(id));
   };
-  if (named.bos) add("tokenizer.ggml.bos_token_id", *named.bos);
-  if (named.pad) add("tokenizer.ggml.padding_token_id", *named.pad);
+  if (named.bos >= 0) add("tokenizer.ggml.bos_token_id", named.bos);
+  if (named.pad >= 0) add("tokenizer.ggml.padding_token_id", named.pad);
   if (named.ends.empty()) return;
   add("tokenizer.ggml.eos_token_id", named.ends.front());
   writer.add_array(kStopTokensKey, std::span<const int64_t>(named.ends));
