@@ -156,7 +156,7 @@ class Vocabulary {
         scores.emplace(left + right, -static_cast<float>(scores.size()));
         pairs_.emplace(std::move(left), std::move(right));
       } else {
-        made_.merges.push_back(left + " " + right);
+        made_.merges.push_back(std::move(left.append(" ").append(right)));
       }
     }
     if (!by_characters_) return {};

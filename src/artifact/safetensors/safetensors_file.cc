@@ -66,6 +66,7 @@ class SafetensorsParser {
     std::sort(file_.tensors_.begin(), file_.tensors_.end(), by_name);
     std::sort(file_.unread_.begin(), file_.unread_.end(), by_name);
     std::vector<std::string_view> names;
+    names.reserve(file_.tensors_.size() + file_.unread_.size());
     for (const SafeTensor& tensor : file_.tensors_) names.push_back(tensor.name);
     for (const UnreadTensor& tensor : file_.unread_) names.push_back(tensor.name);
     std::sort(names.begin(), names.end());
