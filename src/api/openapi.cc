@@ -88,7 +88,7 @@ Json schemas() {
 }
 
 // What every row may answer beside its own statuses (docs/http.md says when).
-constexpr std::array kErrors{"400", "401", "403", "404", "405", "408", "413",
+constexpr std::array kErrors{"400", "401", "403", "404", "405", "408", "409", "413",
                              "415", "417", "429", "431", "500", "503", "504"};
 
 Json responses(const Route& row) {
