@@ -3,7 +3,7 @@
 """Perplexity of a Gemma 3 GGUF file by a program that shares nothing with O3: gguf-py dequantises
 the weights, Hugging Face transformers runs them in FP32 with eager attention.
 
-    perplexity_gemma3.py MODEL.gguf IDS.jsonl [--first N] [--windows N]
+    perplexity_gemma3.py MODEL.gguf IDS.jsonl [--first N] [--windows N] [--device cuda]
 
 IDS.jsonl is one line {"ids": [...]}: the text as token ids without BOS (`o3 text encode` writes it).
 The protocol is that of `o3 eval ppl --window 512 --stride 512 --skip 256 --bos replace`. Prints one
@@ -92,16 +92,18 @@ def main():
     parser.add_argument("ids")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--windows", type=int, help="as many at most")
+    parser.add_argument("--device", default="cpu", help="cuda: FP32 products without TF32")
     arguments = parser.parse_args()
     with open(arguments.ids, encoding="utf-8") as file:
         ids = json.loads(file.readline())["ids"]
     model, bos = load(arguments.model)
+    model.to(arguments.device)
     end = len(ids) // WINDOW
     if arguments.windows:
         end = min(end, arguments.first + arguments.windows)
     total, scored = 0.0, 0
     for index in range(arguments.first, end):
-        window = torch.tensor(ids[index * WINDOW:(index + 1) * WINDOW])
+        window = torch.tensor(ids[index * WINDOW:(index + 1) * WINDOW], device=arguments.device)
         inputs = window[:-1].clone()
         inputs[0] = bos
         hidden = model.model(inputs[None], use_cache=False).last_hidden_state[0, SKIP:]
