@@ -45,9 +45,8 @@ struct AttentionArgs {
   int32_t rows = 0;
   const void* q = nullptr;  // [rows, heads * head_dim], in the cache's dtype
   DType out_dtype = DType::kBF16;
-  void* out = nullptr;          // [rows, heads * head_dim]
-  float* partials = nullptr;    // attention_partial_bytes()
-  int32_t* arrivals = nullptr;  // [sequences * kv_heads], zero; left zero
+  void* out = nullptr;        // [rows, heads * head_dim]
+  float* partials = nullptr;  // attention_partial_bytes()
 };
 
 // Whether the tensor-core kernels take these heads; else a plain kernel does, for any even width up

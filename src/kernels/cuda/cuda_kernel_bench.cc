@@ -235,12 +235,10 @@ void Bench::decode(int32_t rows, int32_t context) {
   auto* positions = reinterpret_cast<int32_t*>(reserve(rows * 4));
   auto* partials =
       reinterpret_cast<float*>(reserve(attention_partial_bytes(counts.splits, kHeads, kHeadDim)));
-  auto* arrivals = reinterpret_cast<int32_t*>(reserve(int64_t{rows} * kKvHeads * 4));
   auto* best = reinterpret_cast<int32_t*>(reserve(rows * 4));
   for (auto* zero : {reinterpret_cast<std::byte*>(positions), reinterpret_cast<std::byte*>(best)}) {
     must(gpu_.enqueue_zero(zero, static_cast<size_t>(rows) * 4));
   }
-  must(gpu_.enqueue_zero(arrivals, static_cast<size_t>(rows) * kKvHeads * 4));
   must(gpu_.enqueue_zero(residual, static_cast<size_t>(rows) * kHidden * 4));
   must(gpu_.enqueue_zero(weight, kHidden * 4));
   must(gpu_.enqueue_zero(cos, static_cast<size_t>(context + 1) * kHeadDim * 4));
@@ -317,7 +315,6 @@ void Bench::decode(int32_t rows, int32_t context) {
     args.q = q;
     args.out = x;
     args.partials = partials;
-    args.arrivals = arrivals;
     decode_attention(args, stream);
   };
   const auto step_all = [&](bool attention, bool glue) {
@@ -407,7 +404,8 @@ int main(int count, char** arguments) {
   if (count > 1 && std::string_view(arguments[1]) == "ceilings") return 0;
   bench.products();
   for (const int context : {512, 8192}) bench.decode(1, context);
-  for (const int rows : {8, 64}) bench.decode(rows, 512);
+  for (const int rows : {8, 64, 256}) bench.decode(rows, 512);
+  bench.decode(64, 8192);
   bench.prefill(2048);
   bench.prefill(16384);
   return 0;

@@ -73,12 +73,10 @@ Result<void> StepProgram::allocate() {
   O3_TRY(take(kept_x_, logit_rows * width * 2));
   O3_TRY(take(partials_, kernel::attention_partial_bytes(staging_.most_splits(), config_.heads,
                                                          config_.head_dim)));
-  O3_TRY(take(arrivals_, int64_t{limits_.sequences} * config_.kv_heads * 4));
   O3_TRY(take(logits_, logit_rows * config_.vocabulary * 4));
   O3_TRY(take(best_, logit_rows * 4));
   // Rows of padding are never written, but read by products.
-  O3_TRY(backend_.enqueue_zero(x_.data(), x_.bytes()));
-  return backend_.enqueue_zero(arrivals_.data(), arrivals_.bytes());
+  return backend_.enqueue_zero(x_.data(), x_.bytes());
 }
 
 void StepProgram::norm(const DeviceVector& weight, DType dtype, const Pending& pending,
@@ -196,8 +194,7 @@ Result<void> StepProgram::attend(size_t index, const StepShape& shape) {
                                         .q = q_.data(),
                                         .out_dtype = layer.output.dtype,
                                         .out = x_now_,
-                                        .partials = reinterpret_cast<float*>(partials_.data()),
-                                        .arrivals = reinterpret_cast<int32_t*>(arrivals_.data())};
+                                        .partials = reinterpret_cast<float*>(partials_.data())};
   if (!kernel::attention_is_fast(layer.attention, kv.pages)) {
     kernel::plain_attention(attention, backend_.stream());
     return {};

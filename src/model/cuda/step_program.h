@@ -75,7 +75,6 @@ class StepProgram {
   device::Buffer kept_residual_;  // the same two, of the rows with logits only
   device::Buffer kept_x_;
   device::Buffer partials_;
-  device::Buffer arrivals_;
   device::Buffer logits_;
   device::Buffer best_;
   // Where the pass stands: all rows, or those with logits.
