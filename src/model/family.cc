@@ -32,6 +32,12 @@ Result<void> check_kv(device::DType dtype, device::BackendKind kind) {
                      "kv");
 }
 
+Result<void> check_weights(WeightStorage storage, device::BackendKind kind) {
+  if (storage == WeightStorage::kAsInFile || kind == device::BackendKind::kCuda) return {};
+  return unsupported(
+      "FP8 weights need a GPU (--device cuda:0); this device keeps them as in the file", "weights");
+}
+
 }  // namespace
 
 std::span<const Family> families() noexcept {
@@ -69,6 +75,7 @@ Result<ModelConfig> read_config(const ModelSource& source) {
 Result<std::unique_ptr<Model>> load_model(const ModelSource& source, device::Backend& backend,
                                           const LoadOptions& options) {
   O3_TRY(check_kv(options.kv_dtype, backend.kind()));
+  O3_TRY(check_weights(options.weights, backend.kind()));
   O3_ASSIGN(ModelConfig config, read_config(source));
   if (backend.kind() == device::BackendKind::kCuda) {
     return cuda::load_decoder(source.checkpoint, config, backend, options);

@@ -7,6 +7,7 @@
 #include "device/cuda/stream.h"
 #include "kernels/attention.h"
 #include "kernels/cuda/step.h"
+#include "kernels/cuda/sum_scales.h"
 #include "kernels/rope.h"
 
 namespace o3::kernels::cuda {
@@ -24,6 +25,7 @@ struct DeviceRope {
 struct RopeAppendArgs {
   const float* sums = nullptr;  // [splits][rows, (heads + 2 kv_heads) * head_dim]
   int32_t splits = 1;
+  SumScales scales;
   const float* bias = nullptr;    // of Q, K and V, concatenated; or null
   const float* q_norm = nullptr;  // [head_dim], or null
   const float* k_norm = nullptr;

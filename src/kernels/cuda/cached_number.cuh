@@ -4,27 +4,10 @@
 // lie.
 #pragma once
 
-#include <cuda_fp8.h>
-
-#include <type_traits>
-
 #include "kernels/cuda/number.cuh"
 #include "kernels/cuda/pipeline.cuh"
 
 namespace o3::kernels::cuda {
-
-using E4m3 = __nv_fp8_e4m3;
-
-// What is multiplied when S is in the cache.
-template <class S>
-using Multiplied = std::conditional_t<sizeof(S) == 1, __half, S>;
-
-// Two E4M3 in the low 16 bits as two F16: exact.
-__device__ inline uint32_t widen(uint32_t two) {
-  const __half2_raw wide =
-      __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(two), __NV_E4M3);
-  return static_cast<uint32_t>(wide.x) | static_cast<uint32_t>(wide.y) << 16U;
-}
 
 // An 8 x 8 matrix of 16-bit numbers, its row g in lanes 4 g to 4 g + 3, turned over.
 __device__ inline uint32_t transposed(uint32_t two) {

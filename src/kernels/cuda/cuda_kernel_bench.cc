@@ -170,6 +170,32 @@ void Bench::products() {
       row(name, ms / p.times, 2.0 * p.n * p.k);
     }
   }
+  // E4M3 in the same memory.
+  auto* scales = reinterpret_cast<float*>(reserve(int64_t{kVocabulary} * 4));
+  must(gpu_.enqueue_zero(reinterpret_cast<std::byte*>(scales), kVocabulary * 4));
+  for (const int32_t rows : {1, 8, 16}) {
+    for (const Product& p : all) {
+      const double ms = time([&] {
+        for (int layer = 0; layer < p.times; ++layer) {
+          SkinnyArgs args;
+          args.dtype = DType::kF8_E4M3;
+          args.w = p.w + int64_t{layer} * p.n * p.k;
+          args.scales = scales;
+          args.x = x;
+          args.n = p.n;
+          args.k = p.k;
+          args.rows = rows;
+          args.sums = sums;
+          args.gate = p.gate;
+          args.gated = gated;
+          skinny(args, gpu_.stream());
+        }
+      });
+      char name[64];
+      std::snprintf(name, sizeof name, "E4M3 skinny %s, %d rows", p.name, rows);
+      row(name, ms / p.times, 1.0 * p.n * p.k);
+    }
+  }
   // The library on the same.
   for (const int32_t rows : {1, 8, 16, 32, 64}) {
     double total = 0;

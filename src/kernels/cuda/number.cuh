@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// 16-bit numbers: conversions and the tensor core's product of them.
+// 16-bit numbers: conversions and the tensor core's product of them; E4M3 as a way to store them.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "device/dtype.h"
 
@@ -51,6 +53,31 @@ __device__ inline uint32_t pack<__nv_bfloat16>(float low, float high) {
   return *reinterpret_cast<const uint32_t*>(&both);
 }
 
+using E4m3 = __nv_fp8_e4m3;
+inline constexpr float kLargestE4m3 = 448.0F;
+
+// What is multiplied when S is stored.
+template <class S>
+using Multiplied = std::conditional_t<sizeof(S) == 1, __half, S>;
+
+// Saturates.
+template <>
+__device__ inline E4m3 from_float<E4m3>(float x) {
+  return E4m3(x);
+}
+// Four numbers, the first in the low byte.
+__device__ inline uint32_t pack_e4m3(const float4& x) {
+  const uint32_t low = __nv_cvt_float2_to_fp8x2(make_float2(x.x, x.y), __NV_SATFINITE, __NV_E4M3);
+  const uint32_t high = __nv_cvt_float2_to_fp8x2(make_float2(x.z, x.w), __NV_SATFINITE, __NV_E4M3);
+  return low | high << 16U;
+}
+// Two E4M3 in the low 16 bits as two F16: exact.
+__device__ inline uint32_t widen(uint32_t two) {
+  const __half2_raw wide =
+      __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(two), __NV_E4M3);
+  return static_cast<uint32_t>(wide.x) | static_cast<uint32_t>(wide.y) << 16U;
+}
+
 // c[16, 8] += a[16, 16] * b[16, 8], FP32 sums (mma.m16n8k16). Lane l = 4 g + t holds
 // a: {a[g][2t..], a[g+8][2t..], a[g][2t+8..], a[g+8][2t+8..]}, b: {b[2t..][g], b[2t+8..][g]},
 // c: {c[g][2t], c[g][2t+1], c[g+8][2t], c[g+8][2t+1]}.
@@ -82,6 +109,16 @@ void with_half_type(device::DType dtype, const Body& body) {
     body(__half{});
   } else {
     body(__nv_bfloat16{});
+  }
+}
+
+// The same with E4M3 besides.
+template <class Body>
+void with_product_type(device::DType dtype, const Body& body) {
+  if (dtype == device::DType::kF8_E4M3) {
+    body(E4m3{});
+  } else {
+    with_half_type(dtype, body);
   }
 }
 

@@ -40,6 +40,6 @@ struct KvStep {
 };
 
 inline constexpr int32_t kSplitTokens = 256;  // cache slots in one split of decode attention
-inline constexpr int32_t kQueryTile = 64;     // rows in one tile of prefill attention
+inline constexpr int32_t kQueryTile = 128;    // rows in one tile of prefill attention
 
 }  // namespace o3::kernels::cuda
