@@ -24,10 +24,11 @@ constexpr Family kFamilies[] = {
 // What the attention kernels of each kind of device read.
 Result<void> check_kv(device::DType dtype, device::BackendKind kind) {
   using device::DType;
-  const DType other = kind == device::BackendKind::kCuda ? DType::kBF16 : DType::kF32;
-  if (dtype == DType::kF16 || dtype == other) return {};
+  const bool gpu = kind == device::BackendKind::kCuda;
+  if (dtype == DType::kF16 || (!gpu && dtype == DType::kF32)) return {};
+  if (gpu && (dtype == DType::kBF16 || dtype == DType::kF8_E4M3)) return {};
   return unsupported("the KV cache cannot hold " + std::string(device::traits(dtype).name) +
-                         " on this device; F16 and " + std::string(device::traits(other).name) +
+                         " on this device; " + (gpu ? "F16, BF16 and FP8" : "F16 and F32") +
                          " would work",
                      "kv");
 }

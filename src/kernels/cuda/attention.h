@@ -32,11 +32,11 @@ struct RopeAppendArgs {
   float eps = 0.0F;
   DeviceRope rope;
   const int32_t* positions = nullptr;  // [rows]
-  PagedKv kv;                          // F16 or BF16
+  PagedKv kv;                          // F16, BF16 or E4M3 (scale 1, saturating)
   KvStep step;
   int32_t heads = 0;
   int32_t rows = 0;
-  void* q = nullptr;  // [rows, heads * head_dim]
+  void* q = nullptr;  // [rows, heads * head_dim]; F16 beside E4M3
 };
 void rope_append(const RopeAppendArgs& args, const device::cuda::Stream& stream);
 
@@ -45,7 +45,7 @@ struct AttentionArgs {
   PagedKv kv;
   KvStep step;
   int32_t rows = 0;
-  const void* q = nullptr;  // [rows, heads * head_dim], in the cache's dtype
+  const void* q = nullptr;  // [rows, heads * head_dim], in the cache's dtype; F16 beside E4M3
   DType out_dtype = DType::kBF16;
   void* out = nullptr;        // [rows, heads * head_dim]
   float* partials = nullptr;  // attention_partial_bytes()

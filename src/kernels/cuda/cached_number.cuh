@@ -42,8 +42,7 @@ __device__ void load_keys(const char* keys, int s, uint32_t (&a)[2][4]) {
     load_matrices(m, keys + L::at(row, s + lane / 16));
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      a[i / 2][i % 2] = widen(m[i]);
-      a[i / 2][i % 2 + 2] = widen(m[i] >> 16U);
+      widen(m[i], a[i / 2][i % 2], a[i / 2][i % 2 + 2]);
     }
   } else {
     load_matrices(a[0], keys + L::at(row, 2 * s + lane / 16));
@@ -63,8 +62,7 @@ __device__ void load_values(const char* values, int s, uint32_t (&a)[2][4]) {
     for (int i = 0; i < 4; ++i) {
       // Bytes: {slot 2t, slot 2t + 1} of dimensions 2g and 2g + 1.
       const uint32_t sorted = __byte_perm(m[i], 0, 0x3120);
-      a[i / 2][i % 2 * 2] = widen(sorted);
-      a[i / 2][i % 2 * 2 + 1] = widen(sorted >> 16U);
+      widen(sorted, a[i / 2][i % 2 * 2], a[i / 2][i % 2 * 2 + 1]);
     }
   } else {
     const int row = lane / 16 * 8 + lane % 8;

@@ -330,18 +330,21 @@ void Bench::decode(int32_t rows, int32_t context) {
     args.q = q;
     rope_append(args, stream);
   };
-  const auto attend = [&](int layer) {
-    kv.k_offset = 2 * layer * plane;
-    kv.v_offset = kv.k_offset + plane;
+  const auto attend_in = [&](const PagedKv& pages) {
     AttentionArgs args;
     args.desc = {.heads = kHeads, .scale = 0.088F};
-    args.kv = kv;
+    args.kv = pages;
     args.step = view;
     args.rows = rows;
     args.q = q;
     args.out = x;
     args.partials = partials;
     decode_attention(args, stream);
+  };
+  const auto attend = [&](int layer) {
+    kv.k_offset = 2 * layer * plane;
+    kv.v_offset = kv.k_offset + plane;
+    attend_in(kv);
   };
   const auto step_all = [&](bool attention, bool glue) {
     for (int layer = 0; layer < kLayers; ++layer) {
@@ -380,6 +383,17 @@ void Bench::decode(int32_t rows, int32_t context) {
                                                 attend(layer);
                                             }) / kLayers,
       cache / kLayers);
+  // In the first half of each layer's planes.
+  row(("attention alone, E4M3, " + name).c_str(), time([&] {
+                                                    PagedKv small = kv;
+                                                    small.dtype = DType::kF8_E4M3;
+                                                    for (int layer = 0; layer < kLayers; ++layer) {
+                                                      small.k_offset = 2 * layer * plane;
+                                                      small.v_offset = small.k_offset + plane / 2;
+                                                      attend_in(small);
+                                                    }
+                                                  }) / kLayers,
+      cache / 2 / kLayers);
   buffers_.erase(buffers_.begin() + static_cast<ptrdiff_t>(kept), buffers_.end());
 }
 

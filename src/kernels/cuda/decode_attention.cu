@@ -10,8 +10,13 @@ namespace {
 // How the kernel is laid out for one type and width: copies in flight against teams at once.
 template <class S, int kDim, int kColumns>
 struct Plan {
-  static constexpr int kStages = std::max(2, std::min(6, 24576 / TileLayout<S, kDim>::kBytes));
-  static constexpr int kTeams = kDim > 128 ? 1 : 2;  // per multiprocessor
+  // E4M3 takes more arithmetic for its bytes: more teams, shorter rings.
+  static constexpr bool kSmall = sizeof(S) == 1;
+  static constexpr int kWarpBytes = kSmall ? 16384 : 24576;
+  static constexpr int kStages = std::max(2, std::min(6, kWarpBytes / TileLayout<S, kDim>::kBytes));
+  static constexpr int kTeams = kDim > 128               ? 1
+                                : kSmall&& kColumns == 1 ? 3
+                                                         : 2;  // a multiprocessor
   static constexpr int kRingBytes = kTeamWarps * TileRing<S, kDim, kStages>::kBytes;
 };
 
@@ -210,13 +215,14 @@ void run(const AttentionArgs& args, const Stream& stream) {
 }  // namespace
 
 bool attention_is_fast(const AttnDesc& desc, const PagedKv& kv) noexcept {
-  return (kv.head_dim == 64 || kv.head_dim == 128 || kv.head_dim == 256) &&
+  return (kv.head_dim == 64 || kv.head_dim == 128 ||
+          (kv.head_dim == 256 && kv.dtype != DType::kF8_E4M3)) &&
          desc.heads / kv.kv_heads <= kMaxGroup && kv.page_tokens >= kTileTokens;
 }
 
 void decode_attention(const AttentionArgs& args, const Stream& stream) {
   O3_CHECK(attention_is_fast(args.desc, args.kv), "decode_attention: heads of 64, 128 or 256");
-  with_half_type(args.kv.dtype, [&](auto type) { run<decltype(type)>(args, stream); });
+  with_product_type(args.kv.dtype, [&](auto type) { run<decltype(type)>(args, stream); });
 }
 
 }  // namespace o3::kernels::cuda

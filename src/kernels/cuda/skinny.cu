@@ -11,7 +11,7 @@
 namespace o3::kernels::cuda {
 namespace {
 
-constexpr int kStages = 12;
+constexpr int kStages = 6;
 
 struct Params {
   Product product;

@@ -23,8 +23,16 @@ constexpr int kGroups = kQueryTile / kGroupRows;
 constexpr int kThreads = (kGroups + 1) * kGroupThreads;
 constexpr int kSlots = 64;  // of a tile of the cache
 constexpr int kStages = 4;
-constexpr int kCopyRegisters = 40;
-constexpr int kSumRegisters = 232;
+// Of a thread that copies, and of one that multiplies. E4M3 passes through the former's. A block
+// starts with 168 for each; to ask for more than that in all would wait forever.
+template <class S>
+constexpr int kCopyRegisters = sizeof(S) == 1 ? 104 : 40;
+template <class S>
+constexpr int kSumRegisters = sizeof(S) == 1 ? 200 : 232;
+template <class S>
+constexpr bool kRegistersSuffice =
+    kCopyRegisters<S> + kGroups * kSumRegisters<S> <= (kGroups + 1) * 168;
+static_assert(kRegistersSuffice<E4m3> && kRegistersSuffice<__half>);
 constexpr float kLog2E = 1.4426950408889634F;
 
 template <int kDim>
@@ -37,7 +45,7 @@ struct Layout {
   static constexpr int kBytes = kStages * kStageBytes + kAlignment;
 };
 
-struct Maps {
+struct Maps {  // empty for E4M3
   CUtensorMap keys;
   CUtensorMap values;
 };
@@ -100,6 +108,72 @@ __device__ void copy_tiles(const AttentionArgs& a, const Maps& maps, const Tile&
         copy_box(at + L::kPlaneBytes, maps.values, half * kSwizzledNumbers, in_page, page, full);
       }
     }
+    ring.advance();
+  }
+}
+
+// 16 E4M3 of a row to two pieces of F16.
+template <int kDim>
+__device__ void widen_piece(const uint4& from, int row, int piece, char* plane) {
+  uint32_t wide[8];
+  widen(from.x, wide[0], wide[1]);
+  widen(from.y, wide[2], wide[3]);
+  widen(from.z, wide[4], wide[5]);
+  widen(from.w, wide[6], wide[7]);
+  char* to = plane + piece / 4 * Layout<kDim>::kHalfBytes + row * kSwizzledBytes;
+  const int at = piece % 4 * 2;
+  *reinterpret_cast<uint4*>(to + (at ^ row % 8) * 16) =
+      make_uint4(wide[0], wide[1], wide[2], wide[3]);
+  *reinterpret_cast<uint4*>(to + ((at + 1) ^ row % 8) * 16) =
+      make_uint4(wide[4], wide[5], wide[6], wide[7]);
+}
+
+// A warpgroup's tile of E4M3 in registers: keys, then values.
+template <int kDim>
+struct SmallTile {
+  static constexpr int kPieces = kDim / 16;  // of a row
+  static constexpr int kEach = kSlots * kPieces / kGroupThreads;
+  uint4 keys[kEach];
+  uint4 values[kEach];
+
+  __device__ void load(const AttentionArgs& a, const Tile& tile, int kv_head, int slot) {
+    const int thread = static_cast<int>(threadIdx.x) % kGroupThreads;
+    const uint32_t* table = a.step.tables + tile.sequence.table_begin;
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      const int at = i * kGroupThreads + thread;
+      keys[i] = values[i] = make_uint4(0, 0, 0, 0);
+      if (slot + at / kPieces >= tile.sequence.kv_len) continue;
+      const std::byte* from =
+          a.kv.pool + slot_offset(a.kv, table, slot + at / kPieces, kv_head, 1) + at % kPieces * 16;
+      keys[i] = *reinterpret_cast<const uint4*>(from + a.kv.k_offset);
+      values[i] = *reinterpret_cast<const uint4*>(from + a.kv.v_offset);
+    }
+  }
+  __device__ void store(char* stage) const {
+    const int thread = static_cast<int>(threadIdx.x) % kGroupThreads;
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      const int at = i * kGroupThreads + thread;
+      widen_piece<kDim>(keys[i], at / kPieces, at % kPieces, stage);
+      widen_piece<kDim>(values[i], at / kPieces, at % kPieces, stage + Layout<kDim>::kPlaneBytes);
+    }
+  }
+};
+
+// The same for E4M3, by a whole warpgroup: the next tile is on its way while this one is widened.
+template <int kDim>
+__device__ void widen_tiles(const AttentionArgs& a, const Tile& tile, int kv_head, Ring ring,
+                            char* stages) {
+  SmallTile<kDim> next;
+  next.load(a, tile, kv_head, tile.begin);
+  for (int slot = tile.begin; slot < tile.end; slot += kSlots) {
+    const SmallTile<kDim> now = next;
+    if (slot + kSlots < tile.end) next.load(a, tile, kv_head, slot + kSlots);
+    barrier_wait(ring.empty + ring.stage * 8, ring.parity ^ 1U);
+    now.store(stages + ring.stage * Layout<kDim>::kStageBytes);
+    fence_async();
+    barrier_arrive(ring.full + ring.stage * 8);
     ring.advance();
   }
 }
@@ -344,7 +418,7 @@ __device__ void multiply_tiles(const AttentionArgs& a, const Tile& tile, int hea
   if (!idle) rows.template write<Out>(a, tile, head);
 }
 
-template <class T, class Out, int kDim, bool kCapped>
+template <class S, class Out, int kDim, bool kCapped>
 __global__ __launch_bounds__(kThreads, 1) void warpgroup_attention_kernel(
     const __grid_constant__ AttentionArgs a, const __grid_constant__ Maps maps) {
   using L = Layout<kDim>;
@@ -360,7 +434,7 @@ __global__ __launch_bounds__(kThreads, 1) void warpgroup_attention_kernel(
   const Ring ring{base + shift, full, full + kStages * 8};
   if (threadIdx.x == 0) {
     for (int i = 0; i < kStages; ++i) {
-      barrier_init(ring.full + i * 8, 1);
+      barrier_init(ring.full + i * 8, sizeof(S) == 1 ? kGroupThreads : 1);
       barrier_init(ring.empty + i * 8, kGroups);
     }
   }
@@ -368,22 +442,25 @@ __global__ __launch_bounds__(kThreads, 1) void warpgroup_attention_kernel(
   __syncthreads();
   wait_for_previous();
   if (threadIdx.x >= kGroups * kGroupThreads) {
-    give_registers<kCopyRegisters>();
-    if (threadIdx.x == kGroups * kGroupThreads) {
-      copy_tiles<kDim>(a, maps, tile, head / (a.desc.heads / a.kv.kv_heads), ring);
+    give_registers<kCopyRegisters<S>>();
+    const int kv_head = head / (a.desc.heads / a.kv.kv_heads);
+    if constexpr (sizeof(S) == 1) {
+      widen_tiles<kDim>(a, tile, kv_head, ring, shared + shift);
+    } else if (threadIdx.x == kGroups * kGroupThreads) {
+      copy_tiles<kDim>(a, maps, tile, kv_head, ring);
     }
   } else {
-    take_registers<kSumRegisters>();
-    multiply_tiles<T, Out, kDim, kCapped>(a, tile, head, ring, shared + shift);
+    take_registers<kSumRegisters<S>>();
+    multiply_tiles<Multiplied<S>, Out, kDim, kCapped>(a, tile, head, ring, shared + shift);
   }
 }
 
-template <class T, class Out, int kDim>
+template <class S, class Out, int kDim>
 void run(const AttentionArgs& args, const Maps& maps, const Stream& stream) {
   const dim3 grid(static_cast<unsigned>(args.desc.heads),
                   static_cast<unsigned>(args.step.prefill_capacity));
-  launch(args.desc.softcap > 0.0F ? warpgroup_attention_kernel<T, Out, kDim, true>
-                                  : warpgroup_attention_kernel<T, Out, kDim, false>,
+  launch(args.desc.softcap > 0.0F ? warpgroup_attention_kernel<S, Out, kDim, true>
+                                  : warpgroup_attention_kernel<S, Out, kDim, false>,
          {grid, kThreads, Layout<kDim>::kBytes}, stream, args, maps);
 }
 
@@ -391,14 +468,17 @@ void run(const AttentionArgs& args, const Maps& maps, const Stream& stream) {
 
 void warpgroup_attention(const AttentionArgs& args, const Stream& stream) {
   const int box_rows = std::min(args.kv.page_tokens, kSlots);
-  const Maps maps{paged_map(args.kv, args.kv.k_offset, box_rows),
-                  paged_map(args.kv, args.kv.v_offset, box_rows)};
-  with_half_type(args.kv.dtype, [&](auto type) {
+  Maps maps{};
+  if (args.kv.dtype != DType::kF8_E4M3) {
+    maps = {paged_map(args.kv, args.kv.k_offset, box_rows),
+            paged_map(args.kv, args.kv.v_offset, box_rows)};
+  }
+  with_product_type(args.kv.dtype, [&](auto type) {
     with_half_type(args.out_dtype, [&](auto out) {
-      using T = decltype(type);
+      using S = decltype(type);
       using Out = decltype(out);
-      args.kv.head_dim == 64 ? run<T, Out, 64>(args, maps, stream)
-                             : run<T, Out, 128>(args, maps, stream);
+      args.kv.head_dim == 64 ? run<S, Out, 64>(args, maps, stream)
+                             : run<S, Out, 128>(args, maps, stream);
     });
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of weight matrices stream through a ring in shared memory by bulk copies. Four warps start
-// the copies, two rows of every stage each (one warp could not start them fast enough, and those
+// the copies, four rows of every stage each (one warp could not start them fast enough, and those
 // that multiply have no time for it: docs/gpu.md). Eight warps multiply; each owns a fixed share of
 // the columns, whose x it keeps in registers, so weights are all that moves. The copying warps know
 // the products to come and run ahead of what is multiplied, over the ends of products.
@@ -17,13 +17,13 @@ inline constexpr int kRingWarps = 8;
 inline constexpr int kRingThreads = kRingWarps * kWarp;  // that multiply
 inline constexpr int kCopyWarps = 4;                     // a warpgroup
 inline constexpr int kBlockThreads = kRingThreads + kCopyWarps * kWarp;
-inline constexpr int kTile = 8;                               // rows of w in a stage, one per warp
+inline constexpr int kTile = 16;                              // rows of w in a stage
 inline constexpr int kChunkBytes = 2048;                      // of a row of w in a stage
 inline constexpr int kSteps = kChunkBytes / kRingWarps / 64;  // of 64 bytes, per warp and stage
 // A quarter warp reads two rows of w at once: 64 bytes more per row keep them in different banks.
 inline constexpr int kRowBytes = kChunkBytes + 64;
 inline constexpr int kStageBytes = kTile * kRowBytes;
-static_assert(kTile == 2 * kCopyWarps);
+inline constexpr int kCopyRows = kTile / kCopyWarps;  // of a stage, per copying warp
 
 // How many columns those bytes are, for weights of type W.
 template <class W>
@@ -50,7 +50,7 @@ inline Product make_product(const void* w, int n, int k, int splits, Gate gate) 
   product.w = static_cast<const char*>(w);
   product.n = n;
   product.k = k;
-  product.tiles = (n + kTile - 1) / kTile;
+  product.tiles = (n + kTile - 1) / kTile;  // also of n / 2 gates and as many ups
   product.splits = splits;
   constexpr int kMultiple = 64;  // whole sectors of memory
   const int even = (k + product.splits - 1) / product.splits;
@@ -85,7 +85,8 @@ __device__ inline int columns_of(const Product& p, int split) {
 __device__ inline int weight_row(const Product& p, int tile, int i) {
   if (p.gate != Gate::kNone) {
     const int half = kTile / 2;
-    return tile * half + i % half + (i < half ? 0 : p.n / 2);
+    const int row = tile * half + i % half;
+    return row >= p.n / 2 ? -1 : i < half ? row : row + p.n / 2;
   }
   const int row = tile * kTile + i;
   return row < p.n ? row : -1;
@@ -138,25 +139,28 @@ __device__ void copy_weights(const Product& p, const Ring<kStages>& ring) {
   for (int unit = share.first; unit < share.last; ++unit) {
     const int split = unit / p.tiles;
     const int tile = unit - split * p.tiles;
-    const int rows[2] = {weight_row(p, tile, warp), weight_row(p, tile, warp + kCopyWarps)};
-    const int columns = columns_of(p, split);
-    const char* from[2];
-    for (int i = 0; i < 2; ++i) {
-      from[i] = p.w + (static_cast<long long>(max(rows[i], 0)) * p.k +
-                       static_cast<long long>(split) * p.columns) *
-                          static_cast<long long>(sizeof(W));
+    const char* from[kCopyRows];
+    uint32_t present = 0;
+#pragma unroll
+    for (int i = 0; i < kCopyRows; ++i) {
+      const int row = weight_row(p, tile, warp + i * kCopyWarps);
+      from[i] = row < 0 ? nullptr
+                        : p.w + (static_cast<long long>(row) * p.k +
+                                 static_cast<long long>(split) * p.columns) *
+                                    static_cast<long long>(sizeof(W));
+      present += row < 0 ? 0 : 1;
     }
-    const uint32_t present = (rows[0] >= 0 ? 1 : 0) + (rows[1] >= 0 ? 1 : 0);
-    const int row_bytes = columns * static_cast<int>(sizeof(W));
+    const int row_bytes = columns_of(p, split) * static_cast<int>(sizeof(W));
     for (int begin = 0; begin < row_bytes; begin += kChunkBytes) {
       const uint32_t bytes = min(kChunkBytes, row_bytes - begin);
       const uint32_t full = ring.full + stage * 8;
       const uint32_t to = ring.stages + stage * kStageBytes + warp * kRowBytes;
       barrier_wait(ring.empty + stage * 8, parity);
       barrier_expect(full, bytes * present);
-      if (rows[0] >= 0) bulk_copy(to, from[0] + begin, bytes, full, policy);
-      if (rows[1] >= 0) {
-        bulk_copy(to + kCopyWarps * kRowBytes, from[1] + begin, bytes, full, policy);
+#pragma unroll
+      for (int i = 0; i < kCopyRows; ++i) {
+        if (from[i] == nullptr) continue;
+        bulk_copy(to + i * kCopyWarps * kRowBytes, from[i] + begin, bytes, full, policy);
       }
       if (++stage == kStages) {
         stage = 0;
@@ -209,32 +213,66 @@ struct LoadL2 {
   }
 };
 
-// The i-th eight columns of a lane, whose weights are in w0 to w3.
-template <class T, bool kHigh>
-__device__ void multiply_eight(const XShare<kHigh>& x, int i, uint32_t w0, uint32_t w1, uint32_t w2,
-                               uint32_t w3, float (&even)[4], float (&odd)[4]) {
-  uint32_t a[4] = {x.low[i].x, 0, x.low[i].y, 0};
-  uint32_t b[4] = {x.low[i].z, 0, x.low[i].w, 0};
-  if constexpr (kHigh) {
-    a[1] = x.high[i].x;
-    a[3] = x.high[i].y;
-    b[1] = x.high[i].z;
-    b[3] = x.high[i].w;
+// The sums of a tile: rows of w (16) by rows of x, in two halves that do not wait for each other.
+template <bool kHigh>
+struct TileSums {
+  static constexpr int kBlocks = kHigh ? 2 : 1;  // of 8 rows of x
+  float even[kBlocks][4];
+  float odd[kBlocks][4];
+
+  __device__ TileSums() {
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) even[b][i] = odd[b][i] = 0.0F;
+    }
   }
-  multiply<T>(even, a, w0, w1);
-  multiply<T>(odd, b, w2, w3);
+  // To warp's shared memory, [row of x][row of w].
+  __device__ void leave(float* to) const {
+    const int g = static_cast<int>(threadIdx.x) % kWarp / 4;
+    const int t = static_cast<int>(threadIdx.x) % 4;
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        to[(b * 8 + 2 * t + i % 2) * kTile + g + i / 2 * 8] = even[b][i] + odd[b][i];
+      }
+    }
+  }
+};
+
+// The i-th eight columns of a lane: low and high, of rows g and g + 8 of w.
+template <class T, bool kHigh>
+__device__ void multiply_eight(const XShare<kHigh>& x, int i, const uint32_t (&low)[4],
+                               const uint32_t (&high)[4], TileSums<kHigh>& sums) {
+  const uint32_t a[4] = {low[0], high[0], low[1], high[1]};
+  const uint32_t b[4] = {low[2], high[2], low[3], high[3]};
+  multiply<T>(sums.even[0], a, x.low[i].x, x.low[i].y);
+  multiply<T>(sums.odd[0], b, x.low[i].z, x.low[i].w);
+  if constexpr (kHigh) {
+    multiply<T>(sums.even[1], a, x.high[i].x, x.high[i].y);
+    multiply<T>(sums.odd[1], b, x.high[i].z, x.high[i].w);
+  }
 }
 template <class W, bool kHigh>
-__device__ void multiply_step(const XShare<kHigh>& x, int step, const uint4& w, float (&even)[4],
-                              float (&odd)[4]) {
+__device__ void multiply_step(const XShare<kHigh>& x, int step, const uint4& low, const uint4& high,
+                              TileSums<kHigh>& sums) {
   using T = Multiplied<W>;
   if constexpr (sizeof(W) == 1) {
-    multiply_eight<T>(x, 2 * step, widen(w.x), widen(w.x >> 16U), widen(w.y), widen(w.y >> 16U),
-                      even, odd);
-    multiply_eight<T>(x, 2 * step + 1, widen(w.z), widen(w.z >> 16U), widen(w.w), widen(w.w >> 16U),
-                      even, odd);
+    const uint32_t from[2][4] = {{low.x, low.y, low.z, low.w}, {high.x, high.y, high.z, high.w}};
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      uint32_t wide[2][4];
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        widen(from[r][2 * half], wide[r][0], wide[r][1]);
+        widen(from[r][2 * half + 1], wide[r][2], wide[r][3]);
+      }
+      multiply_eight<T>(x, 2 * step + half, wide[0], wide[1], sums);
+    }
   } else {
-    multiply_eight<T>(x, step, w.x, w.y, w.z, w.w, even, odd);
+    const uint32_t rows[2][4] = {{low.x, low.y, low.z, low.w}, {high.x, high.y, high.z, high.w}};
+    multiply_eight<T>(x, step, rows[0], rows[1], sums);
   }
 }
 
@@ -262,8 +300,7 @@ __device__ inline float2 scales_of(const Product& p, const ProductOutput& out, i
   const int tile = unit % p.tiles;
   if (p.gate != Gate::kNone) {
     const int col = tile * (kTile / 2) + static_cast<int>(threadIdx.x) % (kTile / 2);
-    scales.x = out.scales[col];
-    scales.y = out.scales[p.n / 2 + col];
+    if (col < p.n / 2) scales = {out.scales[col], out.scales[p.n / 2 + col]};
   } else {
     const int col = tile * kTile + static_cast<int>(threadIdx.x) % kTile;
     if (col < p.n) scales.x = out.scales[col];
@@ -286,7 +323,7 @@ __device__ void write_unit(const Product& p, const ProductOutput& out, int unit,
     const int half = kTile / 2;
     const int row = static_cast<int>(threadIdx.x) / half;
     const int col = static_cast<int>(threadIdx.x) % half;
-    if (row >= out.rows) return;
+    if (row >= out.rows || tile * half + col >= p.n / 2) return;
     const float gate = scales.x * sum(row * kTile + col);
     const float up = scales.y * sum(row * kTile + half + col);
     static_cast<T*>(out.gated)[static_cast<long long>(row) * (p.n / 2) + tile * half + col] =
@@ -311,6 +348,7 @@ __device__ void multiply_units(const Product& p, const ProductOutput& out, Ring<
                                UnitSums<kHigh>& sums, const XOf& x_of) {
   using C = Columns<W>;
   constexpr int kPerWarp = (kHigh ? 16 : 8) * kTile;
+  constexpr int kTogether = kHigh ? 1 : kSteps;  // steps whose weights are in registers at once
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int g = lane / 4;
@@ -326,8 +364,7 @@ __device__ void multiply_units(const Product& p, const ProductOutput& out, Ring<
       loaded = split;
     }
     const float2 scales = scales_of(p, out, unit);
-    float even[4] = {0, 0, 0, 0};
-    float odd[4] = {0, 0, 0, 0};
+    TileSums<kHigh> tile_sums;
     const int columns = columns_of(p, split);
     const int chunks = (columns + C::kChunk - 1) / C::kChunk;
 #pragma unroll
@@ -335,25 +372,27 @@ __device__ void multiply_units(const Product& p, const ProductOutput& out, Ring<
       if (chunk >= chunks) break;
       barrier_wait(ring.full + ring.stage * 8, ring.parity);
       const uint32_t at = mine_in_stage + ring.stage * kStageBytes;
-      uint4 w[kSteps];
 #pragma unroll
-      for (int s = 0; s < kSteps; ++s) w[s] = load_shared(at + s * 64);
-      __syncwarp();
-      if (lane == 0) barrier_arrive(ring.empty + ring.stage * 8);
+      for (int first = 0; first < kSteps; first += kTogether) {
+        uint4 w[kTogether][2];
 #pragma unroll
-      for (int s = 0; s < kSteps; ++s) {
-        if (chunk * C::kChunk + (warp * kSteps + s) * C::kStep >= columns) break;
-        multiply_step<W, kHigh>(x, chunk * kSteps + s, w[s], even, odd);
+        for (int s = 0; s < kTogether; ++s) {
+          w[s][0] = load_shared(at + (first + s) * 64);
+          w[s][1] = load_shared(at + (first + s) * 64 + 8 * kRowBytes);
+        }
+        if (first + kTogether == kSteps) {
+          __syncwarp();
+          if (lane == 0) barrier_arrive(ring.empty + ring.stage * 8);
+        }
+#pragma unroll
+        for (int s = 0; s < kTogether; ++s) {
+          if (chunk * C::kChunk + (warp * kSteps + first + s) * C::kStep >= columns) break;
+          multiply_step<W, kHigh>(x, chunk * kSteps + first + s, w[s][0], w[s][1], tile_sums);
+        }
       }
       ring.advance();
     }
-    float* mine = sums[unit & 1][warp];
-    *reinterpret_cast<float2*>(mine + g * kTile + 2 * t) =
-        make_float2(even[0] + odd[0], even[1] + odd[1]);
-    if constexpr (kHigh) {
-      *reinterpret_cast<float2*>(mine + (g + 8) * kTile + 2 * t) =
-          make_float2(even[2] + odd[2], even[3] + odd[3]);
-    }
+    tile_sums.leave(sums[unit & 1][warp]);
     join_block();
     write_unit<Multiplied<W>>(p, out, unit, sums[unit & 1][0], kPerWarp, scales);
   }
