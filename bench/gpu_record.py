@@ -40,10 +40,11 @@ def main() -> None:
     for name in ("--o3", "--kernel-bench", "--model", "--shape", "--weights", "--commit", "--out"):
         parser.add_argument(name, required=True)
     parser.add_argument("--kv", default="f16", help="as for o3 bench")
+    parser.add_argument("--what", choices=["all", "decode", "prefill"], default="all")
     arguments = parser.parse_args()
     limits = ceilings(arguments.kernel_bench)
     rows = []
-    for streams, context, prompt, steps, repeats in DECODE:
+    for streams, context, prompt, steps, repeats in DECODE if arguments.what != "prefill" else []:
         result = bench(arguments, ["--batch", str(streams), "--context", str(context), "--prefill", str(prompt), "--decode", str(steps),
                                    "--repeats", str(repeats)])
         rows.append({"what": "decode", "context": context, "streams": streams, "ours": round(result["decode_tokens_per_s"], 1),
@@ -52,7 +53,7 @@ def main() -> None:
                      "fraction_of_read": round(result["read_gb_per_s"] / limits["read_gb_per_s"], 3),
                      "sm_mhz_after": int(smi("clocks.sm"))})
         print(rows[-1], flush=True)
-    for streams, prompt, repeats in PREFILL:
+    for streams, prompt, repeats in PREFILL if arguments.what != "decode" else []:
         result = bench(arguments, ["--batch", str(streams), "--prefill", str(prompt), "--decode", "1", "--repeats", str(repeats)])
         rows.append({"what": "prefill", "context": prompt, "streams": streams, "ours": round(result["prefill_tokens_per_s"]),
                      "least": round(result["prefill_min"]), "most": round(result["prefill_max"]), "sm_mhz_after": int(smi("clocks.sm"))})

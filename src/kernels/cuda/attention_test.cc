@@ -283,8 +283,9 @@ std::vector<ref::Matrix> DeviceAttention::expected() const {
   return results;
 }
 
-const std::vector<Length> kMixed = {{1, 1},   {31, 1},  {33, 33},  {256, 1},
-                                    {257, 1}, {700, 1}, {130, 65}, {300, 7}};
+// Around the ends of splits (256 slots, the last up to 384), tiles and pages.
+const std::vector<Length> kMixed = {{1, 1},   {31, 1},  {33, 33}, {256, 1},  {257, 1}, {384, 1},
+                                    {385, 1}, {600, 1}, {700, 1}, {130, 65}, {300, 7}};
 
 // Weights are rounded to the cache's type before they meet V: 2^-8 in BF16; plain sums are FP32.
 double tolerance(DType dtype) {

@@ -109,9 +109,7 @@ __device__ void finish(const AttentionArgs& a, const Split& split, const float* 
       write(a, output_of(a, sequence, split.kv_head, kDim) + i, part);
       continue;
     }
-    // Splits before the window are not among the work.
-    float* to =
-        record_of(a, sequence, split.part - split.begin / kSplitTokens, split.kv_head, kDim);
+    float* to = record_of(a, sequence, split.place(), split.kv_head, kDim);
     *reinterpret_cast<float2*>(to + i) = make_float2(part.sum.x, part.sum.y);
     *reinterpret_cast<float2*>(to + i + 2) = make_float2(part.sum.z, part.sum.w);
     if (i % kDim == 0) {
@@ -128,7 +126,7 @@ __global__ __launch_bounds__(kTeamThreads) void merge_splits_kernel(
   if (static_cast<int>(blockIdx.x) >= a.step.counts[0]) return;
   const AttnWork work = a.step.decode[blockIdx.x];
   const SequenceRows& sequence = work.rows;
-  const int first = first_visible(a.desc, sequence.kv_len - 1) / kSplitTokens;
+  const int first = first_split(sequence.kv_len, first_visible(a.desc, sequence.kv_len - 1));
   if (work.part != first) return;
   wait_for_previous();  // by one block at least, or the kernel behind would not wait for that ahead
   if (sequence.splits == 1) return;
@@ -172,7 +170,7 @@ __launch_bounds__(kTeamThreads, (Plan<S, kDim, kColumns>::kTeams)) void decode_a
         static_cast<long long>(split.sequence.row_begin) * a.desc.heads + split.kv_head * group;
     Sums<S, kDim, kColumns> found;
     found.start(static_cast<const Multiplied<S>*>(a.q) + head * kDim, group);
-    for (int tile = 0; tile < kTiles; ++tile) {
+    for (int tile = 0; tile < split.tiles; ++tile) {
       const char* at = ring.wait();
       const int token = split.token(tile);
       if (split.sees(token)) found.add(a.desc, at, token, split.begin, split.end);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One query row per sequence over a long cache (split along it: Dao et al. 2023, "Flash-Decoding").
-// A team of four warps takes the kSplitTokens slots of one KV head, for all query heads that share
+// A team of four warps takes the slots of a split for one KV head, for all query heads that share
 // it. Each warp has a ring of tiles of its own and keeps it full with asynchronous copies, over the
 // ends of splits, so that memory never waits for arithmetic. Cached rows are the tensor core's tall
 // operand and query heads its 8 columns. A second kernel adds the splits up in their order.
@@ -17,8 +17,8 @@ namespace o3::kernels::cuda {
 inline constexpr int kTeamWarps = 4;
 inline constexpr int kTeamThreads = kTeamWarps * kWarp;
 inline constexpr int kTileTokens = 16;  // slots of a tile: rows of the tensor core's tall operand
-inline constexpr int kTiles = kSplitTokens / kTeamWarps / kTileTokens;  // of a split, per warp
-inline constexpr int kMaxGroup = 16;                                    // query heads per KV head
+inline constexpr int kTeamTokens = kTeamWarps * kTileTokens;  // a tile of each warp
+inline constexpr int kMaxGroup = 16;                          // query heads per KV head
 inline constexpr float kLog2E = 1.4426950408889634F;
 
 // A tile of K or V in shared memory, rows of kDim numbers as in the cache. Pieces of 16 bytes are
@@ -42,6 +42,7 @@ struct Split {
   int number;  // of the sequence
   int part;
   int kv_head;
+  int tiles;  // of each warp
   int begin;  // slots that the query sees
   int end;
 
@@ -53,7 +54,12 @@ struct Split {
     part = work.part;
     begin = first_visible(a.desc, sequence.kv_len - 1);
     end = sequence.kv_len;
+    const int first = part * kSplitTokens;
+    tiles = (last() ? end - first + kTeamTokens - 1 : kSplitTokens) / kTeamTokens;
   }
+  __device__ bool last() const { return part + 1 == split_end(sequence.kv_len); }
+  // Among the sequence's splits, of which those before the window are none.
+  __device__ int place() const { return part - first_split(sequence.kv_len, begin); }
   // First slot of this warp's tile `tile`. The warps' tiles alternate: a short split keeps all
   // busy.
   __device__ int token(int tile) const {
@@ -83,7 +89,7 @@ class TileRing {
         if (token + kTileTokens >= split_.end) wait_for_previous();
         copy(token);
       }
-      if (++tile_ == kTiles) {
+      if (++tile_ == split_.tiles) {
         tile_ = 0;
         item_ += static_cast<int>(gridDim.x);
         if (item_ < items_) split_ = Split(a_, item_);
