@@ -23,7 +23,8 @@ def smi(fields: str) -> str:
 
 
 def bench(arguments: argparse.Namespace, options: list[str]) -> dict:
-    command = [arguments.o3, "bench", "--device", "cuda:0", "--model", arguments.model, "--json", *options]
+    command = [arguments.o3, "bench", "--device", "cuda:0", "--model", arguments.model, "--json", "--kv", arguments.kv,
+               "--weights", "fp8" if arguments.weights == "fp8" else "file", *options]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
@@ -38,22 +39,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("--o3", "--kernel-bench", "--model", "--shape", "--weights", "--commit", "--out"):
         parser.add_argument(name, required=True)
-    parser.add_argument("--kv", default="f16")
+    parser.add_argument("--kv", default="f16", help="as for o3 bench")
+    parser.add_argument("--what", choices=["all", "decode", "prefill"], default="all")
     arguments = parser.parse_args()
     limits = ceilings(arguments.kernel_bench)
     rows = []
-    for streams, context, prompt, steps, repeats in DECODE:
+    for streams, context, prompt, steps, repeats in DECODE if arguments.what != "prefill" else []:
         result = bench(arguments, ["--batch", str(streams), "--context", str(context), "--prefill", str(prompt), "--decode", str(steps),
-                                   "--repeats", str(repeats), "--kv", arguments.kv])
+                                   "--repeats", str(repeats)])
         rows.append({"what": "decode", "context": context, "streams": streams, "ours": round(result["decode_tokens_per_s"], 1),
                      "least": round(result["decode_min"], 1), "most": round(result["decode_max"], 1),
                      "step_ms": round(1e3 * result["decode_step_s"], 3), "read_gb_per_s": round(result["read_gb_per_s"]),
                      "fraction_of_read": round(result["read_gb_per_s"] / limits["read_gb_per_s"], 3),
                      "sm_mhz_after": int(smi("clocks.sm"))})
         print(rows[-1], flush=True)
-    for streams, prompt, repeats in PREFILL:
-        result = bench(arguments, ["--batch", str(streams), "--prefill", str(prompt), "--decode", "1", "--repeats", str(repeats),
-                                   "--kv", arguments.kv])
+    for streams, prompt, repeats in PREFILL if arguments.what != "decode" else []:
+        result = bench(arguments, ["--batch", str(streams), "--prefill", str(prompt), "--decode", "1", "--repeats", str(repeats)])
         rows.append({"what": "prefill", "context": prompt, "streams": streams, "ours": round(result["prefill_tokens_per_s"]),
                      "least": round(result["prefill_min"]), "most": round(result["prefill_max"]), "sm_mhz_after": int(smi("clocks.sm"))})
         print(rows[-1], flush=True)

@@ -60,6 +60,8 @@ std::string kv_name(device::DType dtype) {
       return "f32";
     case device::DType::kBF16:
       return "bf16";
+    case device::DType::kF8_E4M3:
+      return "fp8";
     default:
       return "f16";
   }

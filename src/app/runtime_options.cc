@@ -27,7 +27,12 @@ void add_runtime_options(CLI::App& command, RuntimeOptions& options) {
       ->capture_default_str();
   command
       .add_option("--kv", options.kv, "Type of the KV cache (default: f16; f32 with --compute f32)")
-      ->check(CLI::IsMember({"f16", "f32", "bf16"}));
+      ->check(CLI::IsMember({"f16", "f32", "bf16", "fp8"}));
+  command
+      .add_option("--weights", options.weights,
+                  "file: as they are in it; fp8: layers' matrices made E4M3 at load (GPUs)")
+      ->check(CLI::IsMember({"file", "fp8"}))
+      ->capture_default_str();
 }
 
 namespace {
@@ -75,7 +80,9 @@ model::LoadOptions load_options(const RuntimeOptions& options) {
   const std::string kv = options.kv.empty() ? (f32 ? "f32" : "f16") : options.kv;
   load.kv_dtype = kv == "f32"    ? device::DType::kF32
                   : kv == "bf16" ? device::DType::kBF16
+                  : kv == "fp8"  ? device::DType::kF8_E4M3
                                  : device::DType::kF16;
+  if (options.weights == "fp8") load.weights = model::WeightStorage::kFp8;
   return load;
 }
 

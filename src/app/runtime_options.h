@@ -21,10 +21,11 @@ struct RuntimeOptions {
   std::string isa;    // empty: the machine's best
   std::string compute = "fast";
   std::string kv;  // empty: f16 with fast, f32 with f32
+  std::string weights = "file";
   std::string device = "cpu";
 };
 
-// Adds --threads, --isa, --compute, --kv, --device; --model is each command's own.
+// Adds --threads, --isa, --compute, --kv, --weights, --device; --model is each command's own.
 void add_runtime_options(CLI::App& command, RuntimeOptions& options);
 
 // The backend of --device. kUnsupported when this machine or this build has no such device.

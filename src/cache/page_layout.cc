@@ -25,8 +25,8 @@ Result<void> check_spec(const CacheSpec& spec, size_t layer) {
     return unsupported("cache kinds other than full and sliding window have no kernel yet", where);
   }
   if (spec.dtype != device::DType::kF32 && spec.dtype != device::DType::kF16 &&
-      spec.dtype != device::DType::kBF16) {
-    return unsupported("KV is kept as F32, F16 or BF16; " +
+      spec.dtype != device::DType::kBF16 && spec.dtype != device::DType::kF8_E4M3) {
+    return unsupported("KV is kept as F32, F16, BF16 or F8_E4M3; " +
                            std::string(device::traits(spec.dtype).name) + " has no kernel yet",
                        where);
   }

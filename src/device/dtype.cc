@@ -10,7 +10,7 @@ namespace o3::device {
 namespace {
 
 // In the order of DType. Block layouts: ggml's ggml-common.h, as its GGUF files store them.
-constexpr std::array<DTypeTraits, 16> kTraits{{
+constexpr std::array<DTypeTraits, 17> kTraits{{
     {"F32", 1, 4, false},
     {"F16", 1, 2, false},
     {"BF16", 1, 2, false},
@@ -27,8 +27,9 @@ constexpr std::array<DTypeTraits, 16> kTraits{{
     {"Q5_K", 256, 176, true},  // as Q4_K with 32 B of high bits
     {"Q6_K", 256, 210, true},  // nibbles, 64 B of 2-bit, 16 x i8 scales, f16 d
     {"IQ4_NL", 32, 18, true},  // as Q4_0 over a non-linear codebook
+    {"F8_E4M3", 1, 1, false},  // of GPUs: up to 448, no infinities
 }};
-static_assert(kTraits.size() == static_cast<size_t>(DType::kIQ4_NL) + 1);
+static_assert(kTraits.size() == static_cast<size_t>(DType::kF8_E4M3) + 1);
 
 }  // namespace
 

@@ -26,6 +26,7 @@ enum class DType : uint8_t {
   kQ5_K,
   kQ6_K,
   kIQ4_NL,
+  kF8_E4M3,
 };
 // NOLINTEND(readability-identifier-naming)
 

@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string>
 
+#include "artifact/gguf/gguf_file.h"
 #include "device/cuda/cuda_backend.h"
 #include "eval/model_session.h"
 #include "eval/testing/golden.h"
+#include "kernels/elementwise.h"
 #include "model/synthetic.h"
 
 namespace o3::eval {
@@ -20,6 +23,9 @@ using model::TestGguf;
 
 // Activations, keys and values are 16-bit numbers: 2^-11 each, amplified by softmax and norms.
 constexpr double kTolerance = 1e-2;
+constexpr double kFp8Tolerance = 0.6;
+// Keys and values with 3 bits of fraction, averaged over a few hundred slots.
+constexpr double kFp8KvTolerance = 0.05;
 
 const std::string kModels[] = {"tiny_linear", "tiny_dynamic", "tiny_llama3",
                                "tiny_yarn",   "tiny_mistral", "tiny_qwen2",
@@ -47,6 +53,78 @@ TEST_P(CudaFamilies, MatchesTransformers) {
     std::printf("measured: %s, chunks of %d: relative L2 distance %.5f\n", GetParam().c_str(),
                 chunk, distance);
     EXPECT_LE(distance, kTolerance);
+  }
+}
+
+// The E4M3 nearest to x, ties to even fractions; |x| is at most 448.
+float nearest_e4m3(float x) {
+  if (x == 0.0F) return 0.0F;
+  const int exponent = std::max(std::ilogb(x), -6);
+  return std::ldexp(std::nearbyint(std::ldexp(x, 3 - exponent)), exponent - 3);
+}
+
+// The file with its layers' matrices as FP8 weights hold them, widened to F32.
+std::shared_ptr<const artifact::GgufFile> rounded_to_fp8(TestGguf gguf) {
+  for (auto& [name, tensor] : gguf.tensors) {
+    if (tensor.shape.size() != 2 || !name.starts_with("blk.")) continue;
+    const int64_t columns = tensor.shape[1];
+    const auto row_bytes = static_cast<size_t>(device::row_bytes(tensor.dtype, columns));
+    std::vector<std::byte> wide(static_cast<size_t>(tensor.shape[0] * columns) * sizeof(float));
+    for (int64_t r = 0; r < tensor.shape[0]; ++r) {
+      auto* row = reinterpret_cast<float*>(wide.data()) + r * columns;
+      kernels::dequantize_row(tensor.dtype, tensor.data.data() + static_cast<size_t>(r) * row_bytes,
+                              row, columns);
+      float most = 0.0F;
+      for (int64_t c = 0; c < columns; ++c) most = std::max(most, std::fabs(row[c]));
+      const float scale = most > 0.0F ? most / 448.0F : 1.0F;
+      for (int64_t c = 0; c < columns; ++c) row[c] = scale * nearest_e4m3(row[c] * (1.0F / scale));
+    }
+    tensor.dtype = DType::kF32;
+    tensor.data = std::move(wide);
+  }
+  return gguf.build();
+}
+
+// Few rows at a time meet FP8 weights as 16-bit numbers: the same model as the CPU has it with
+// rounded weights, to the tolerance of 16-bit activations. Many rows become E4M3 themselves, up to
+// 2^-4 off per number, so these tiny random models end well away from it.
+TEST_P(CudaFamilies, Fp8WeightsAreTheRoundedOnes) {
+  const TestGguf gguf = TestGguf::open(model::golden_path(GetParam() + ".gguf"));
+  const auto cpu = cpu_backend(device::cpu::best_isa());
+  const auto on_cpu = load(rounded_to_fp8(gguf), *cpu, kernels::Compute::kF32, DType::kF32);
+  const auto on_gpu = load(gguf.build(), *backend_, kernels::Compute::kFast, DType::kF16,
+                           model::WeightStorage::kFp8);
+  EXPECT_LT(on_gpu->weight_bytes(), model_->weight_bytes());
+  const auto ids = golden_.at("cases").back().at("ids").get<std::vector<Token>>();
+  const auto logits = [&](const model::Model& model, device::Backend& backend,
+                          kernels::Compute compute, size_t chunk) {
+    SessionLimits limits;
+    limits.context = static_cast<int32_t>(ids.size());
+    limits.step_rows = limits.step_logits = static_cast<int32_t>(chunk);
+    const auto session = ModelSession::create(model, backend, compute, limits);
+    O3_CHECK(session.ok(), "a small session");
+    std::vector<float> last;
+    for (size_t at = 0; at < ids.size(); at += chunk) {
+      const auto tokens = std::span(ids).subspan(at, std::min(chunk, ids.size() - at));
+      const Feed feed{.sequence = 0, .tokens = tokens};
+      const auto row = static_cast<int32_t>(tokens.size()) - 1;
+      const auto step = (*session)->step({&feed, 1}, {&row, 1});
+      O3_CHECK(step.ok(), "a step in range");
+      last.assign(step->row<float>(0), step->row<float>(0) + step->cols());
+    }
+    return last;
+  };
+  const auto expected = logits(*on_cpu, *cpu, kernels::Compute::kF32, 7);
+  for (const auto& [chunk, tolerance] :
+       {std::pair{size_t{7}, kTolerance}, std::pair{ids.size(), kFp8Tolerance}}) {
+    const auto found = logits(*on_gpu, *backend_, kernels::Compute::kFast, chunk);
+    Distance distance;
+    for (size_t i = 0; i < found.size(); ++i) {
+      distance.add(double{found[i]}, double{expected[i]});
+    }
+    std::printf("measured: %s, FP8 weights, chunks of %zu: relative L2 distance %.5f\n",
+                GetParam().c_str(), chunk, distance.relative());
+    EXPECT_LE(distance.relative(), tolerance);
   }
 }
 
@@ -154,7 +232,16 @@ TEST(CudaSynthetic, DecodingMatchesTheCpu) {
     const auto cpu = cpu_backend(device::cpu::best_isa());
     const auto on_cpu = load(shared, *cpu, kernels::Compute::kF32, DType::kF32);
     const auto on_gpu = load(shared, **gpu, kernels::Compute::kFast, DType::kF16);
+    const auto small_kv = load(shared, **gpu, kernels::Compute::kFast, DType::kF8_E4M3);
     const std::vector<float> expected = decoded(*on_cpu, *cpu, kernels::Compute::kF32, ids, 1);
+    Distance of_small_kv;
+    const auto with_small_kv = decoded(*small_kv, **gpu, kernels::Compute::kFast, ids, 2);
+    for (size_t i = 0; i < with_small_kv.size(); ++i) {
+      of_small_kv.add(double{with_small_kv[i]}, double{expected[i % expected.size()]});
+    }
+    std::printf("measured: small %s, FP8 KV: relative L2 distance %.5f\n",
+                std::string(device::traits(dtype).name).c_str(), of_small_kv.relative());
+    EXPECT_LE(of_small_kv.relative(), kFp8KvTolerance);
     for (const int32_t sequences : {1, 3, 8, 11}) {
       const std::vector<float> found =
           decoded(*on_gpu, **gpu, kernels::Compute::kFast, ids, sequences);

@@ -24,12 +24,19 @@ constexpr Family kFamilies[] = {
 // What the attention kernels of each kind of device read.
 Result<void> check_kv(device::DType dtype, device::BackendKind kind) {
   using device::DType;
-  const DType other = kind == device::BackendKind::kCuda ? DType::kBF16 : DType::kF32;
-  if (dtype == DType::kF16 || dtype == other) return {};
+  const bool gpu = kind == device::BackendKind::kCuda;
+  if (dtype == DType::kF16 || (!gpu && dtype == DType::kF32)) return {};
+  if (gpu && (dtype == DType::kBF16 || dtype == DType::kF8_E4M3)) return {};
   return unsupported("the KV cache cannot hold " + std::string(device::traits(dtype).name) +
-                         " on this device; F16 and " + std::string(device::traits(other).name) +
+                         " on this device; " + (gpu ? "F16, BF16 and FP8" : "F16 and F32") +
                          " would work",
                      "kv");
+}
+
+Result<void> check_weights(WeightStorage storage, device::BackendKind kind) {
+  if (storage == WeightStorage::kAsInFile || kind == device::BackendKind::kCuda) return {};
+  return unsupported(
+      "FP8 weights need a GPU (--device cuda:0); this device keeps them as in the file", "weights");
 }
 
 }  // namespace
@@ -69,6 +76,7 @@ Result<ModelConfig> read_config(const ModelSource& source) {
 Result<std::unique_ptr<Model>> load_model(const ModelSource& source, device::Backend& backend,
                                           const LoadOptions& options) {
   O3_TRY(check_kv(options.kv_dtype, backend.kind()));
+  O3_TRY(check_weights(options.weights, backend.kind()));
   O3_ASSIGN(ModelConfig config, read_config(source));
   if (backend.kind() == device::BackendKind::kCuda) {
     return cuda::load_decoder(source.checkpoint, config, backend, options);

@@ -172,6 +172,13 @@ TEST_F(Load, TypesWithoutAKernelAreNamed) {
 
 TEST_F(Load, KvTypesWithoutAKernelAreRefused) {
   EXPECT_EQ(refusal({.kv_dtype = DType::kQ4_0}).code, Code::kUnsupported);
+  EXPECT_EQ(refusal({.kv_dtype = DType::kF8_E4M3}).param, "kv");  // of GPUs only
+}
+
+TEST_F(Load, Fp8WeightsNeedAGpu) {
+  const Error error = refusal({.weights = WeightStorage::kFp8});
+  EXPECT_EQ(error.code, Code::kUnsupported);
+  EXPECT_EQ(error.param, "weights");
 }
 
 TEST_F(Load, MissingKeysAreNamed) {

@@ -94,9 +94,14 @@ class HostModel : public Model {
                                                   const KvView& kv) const final;
 };
 
+// How matrices are kept: as they are in the file (and packed for the device), or made smaller at
+// load. kFp8: E4M3 with a scale per output channel, embedding and head as they are; GPUs only.
+enum class WeightStorage : uint8_t { kAsInFile, kFp8 };
+
 struct LoadOptions {
   kernels::Compute compute = kernels::Compute::kFast;
   device::DType kv_dtype = device::DType::kF16;
+  WeightStorage weights = WeightStorage::kAsInFile;
 };
 
 }  // namespace o3::model

@@ -24,10 +24,12 @@ inline std::unique_ptr<device::cpu::CpuBackend> cpu_backend(device::cpu::Isa isa
   return *std::move(backend);
 }
 
-inline std::unique_ptr<model::Model> load(const std::shared_ptr<const artifact::GgufFile>& file,
-                                          device::Backend& backend, kernels::Compute compute,
-                                          device::DType kv) {
-  auto loaded = model::load_model(file, backend, {.compute = compute, .kv_dtype = kv});
+inline std::unique_ptr<model::Model> load(
+    const std::shared_ptr<const artifact::GgufFile>& file, device::Backend& backend,
+    kernels::Compute compute, device::DType kv,
+    model::WeightStorage weights = model::WeightStorage::kAsInFile) {
+  auto loaded =
+      model::load_model(file, backend, {.compute = compute, .kv_dtype = kv, .weights = weights});
   O3_CHECK(loaded.ok(), "a test model loads");
   return *std::move(loaded);
 }

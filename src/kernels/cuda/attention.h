@@ -7,6 +7,7 @@
 #include "device/cuda/stream.h"
 #include "kernels/attention.h"
 #include "kernels/cuda/step.h"
+#include "kernels/cuda/sum_scales.h"
 #include "kernels/rope.h"
 
 namespace o3::kernels::cuda {
@@ -24,17 +25,18 @@ struct DeviceRope {
 struct RopeAppendArgs {
   const float* sums = nullptr;  // [splits][rows, (heads + 2 kv_heads) * head_dim]
   int32_t splits = 1;
+  SumScales scales;
   const float* bias = nullptr;    // of Q, K and V, concatenated; or null
   const float* q_norm = nullptr;  // [head_dim], or null
   const float* k_norm = nullptr;
   float eps = 0.0F;
   DeviceRope rope;
   const int32_t* positions = nullptr;  // [rows]
-  PagedKv kv;                          // F16 or BF16
+  PagedKv kv;                          // F16, BF16 or E4M3 (scale 1, saturating)
   KvStep step;
   int32_t heads = 0;
   int32_t rows = 0;
-  void* q = nullptr;  // [rows, heads * head_dim]
+  void* q = nullptr;  // [rows, heads * head_dim]; F16 beside E4M3
 };
 void rope_append(const RopeAppendArgs& args, const device::cuda::Stream& stream);
 
@@ -43,11 +45,10 @@ struct AttentionArgs {
   PagedKv kv;
   KvStep step;
   int32_t rows = 0;
-  const void* q = nullptr;  // [rows, heads * head_dim], in the cache's dtype
+  const void* q = nullptr;  // [rows, heads * head_dim], in the cache's dtype; F16 beside E4M3
   DType out_dtype = DType::kBF16;
-  void* out = nullptr;          // [rows, heads * head_dim]
-  float* partials = nullptr;    // attention_partial_bytes()
-  int32_t* arrivals = nullptr;  // [sequences * kv_heads], zero; left zero
+  void* out = nullptr;        // [rows, heads * head_dim]
+  float* partials = nullptr;  // attention_partial_bytes()
 };
 
 // Whether the tensor-core kernels take these heads; else a plain kernel does, for any even width up

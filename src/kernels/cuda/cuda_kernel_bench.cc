@@ -170,6 +170,32 @@ void Bench::products() {
       row(name, ms / p.times, 2.0 * p.n * p.k);
     }
   }
+  // E4M3 in the same memory.
+  auto* scales = reinterpret_cast<float*>(reserve(int64_t{kVocabulary} * 4));
+  must(gpu_.enqueue_zero(reinterpret_cast<std::byte*>(scales), kVocabulary * 4));
+  for (const int32_t rows : {1, 8, 16}) {
+    for (const Product& p : all) {
+      const double ms = time([&] {
+        for (int layer = 0; layer < p.times; ++layer) {
+          SkinnyArgs args;
+          args.dtype = DType::kF8_E4M3;
+          args.w = p.w + int64_t{layer} * p.n * p.k;
+          args.scales = scales;
+          args.x = x;
+          args.n = p.n;
+          args.k = p.k;
+          args.rows = rows;
+          args.sums = sums;
+          args.gate = p.gate;
+          args.gated = gated;
+          skinny(args, gpu_.stream());
+        }
+      });
+      char name[64];
+      std::snprintf(name, sizeof name, "E4M3 skinny %s, %d rows", p.name, rows);
+      row(name, ms / p.times, 1.0 * p.n * p.k);
+    }
+  }
   // The library on the same.
   for (const int32_t rows : {1, 8, 16, 32, 64}) {
     double total = 0;
@@ -235,12 +261,10 @@ void Bench::decode(int32_t rows, int32_t context) {
   auto* positions = reinterpret_cast<int32_t*>(reserve(rows * 4));
   auto* partials =
       reinterpret_cast<float*>(reserve(attention_partial_bytes(counts.splits, kHeads, kHeadDim)));
-  auto* arrivals = reinterpret_cast<int32_t*>(reserve(int64_t{rows} * kKvHeads * 4));
   auto* best = reinterpret_cast<int32_t*>(reserve(rows * 4));
   for (auto* zero : {reinterpret_cast<std::byte*>(positions), reinterpret_cast<std::byte*>(best)}) {
     must(gpu_.enqueue_zero(zero, static_cast<size_t>(rows) * 4));
   }
-  must(gpu_.enqueue_zero(arrivals, static_cast<size_t>(rows) * kKvHeads * 4));
   must(gpu_.enqueue_zero(residual, static_cast<size_t>(rows) * kHidden * 4));
   must(gpu_.enqueue_zero(weight, kHidden * 4));
   must(gpu_.enqueue_zero(cos, static_cast<size_t>(context + 1) * kHeadDim * 4));
@@ -306,19 +330,21 @@ void Bench::decode(int32_t rows, int32_t context) {
     args.q = q;
     rope_append(args, stream);
   };
-  const auto attend = [&](int layer) {
-    kv.k_offset = 2 * layer * plane;
-    kv.v_offset = kv.k_offset + plane;
+  const auto attend_in = [&](const PagedKv& pages) {
     AttentionArgs args;
     args.desc = {.heads = kHeads, .scale = 0.088F};
-    args.kv = kv;
+    args.kv = pages;
     args.step = view;
     args.rows = rows;
     args.q = q;
     args.out = x;
     args.partials = partials;
-    args.arrivals = arrivals;
     decode_attention(args, stream);
+  };
+  const auto attend = [&](int layer) {
+    kv.k_offset = 2 * layer * plane;
+    kv.v_offset = kv.k_offset + plane;
+    attend_in(kv);
   };
   const auto step_all = [&](bool attention, bool glue) {
     for (int layer = 0; layer < kLayers; ++layer) {
@@ -357,6 +383,17 @@ void Bench::decode(int32_t rows, int32_t context) {
                                                 attend(layer);
                                             }) / kLayers,
       cache / kLayers);
+  // In the first half of each layer's planes.
+  row(("attention alone, E4M3, " + name).c_str(), time([&] {
+                                                    PagedKv small = kv;
+                                                    small.dtype = DType::kF8_E4M3;
+                                                    for (int layer = 0; layer < kLayers; ++layer) {
+                                                      small.k_offset = 2 * layer * plane;
+                                                      small.v_offset = small.k_offset + plane / 2;
+                                                      attend_in(small);
+                                                    }
+                                                  }) / kLayers,
+      cache / 2 / kLayers);
   buffers_.erase(buffers_.begin() + static_cast<ptrdiff_t>(kept), buffers_.end());
 }
 
@@ -407,7 +444,8 @@ int main(int count, char** arguments) {
   if (count > 1 && std::string_view(arguments[1]) == "ceilings") return 0;
   bench.products();
   for (const int context : {512, 8192}) bench.decode(1, context);
-  for (const int rows : {8, 64}) bench.decode(rows, 512);
+  for (const int rows : {8, 64, 256}) bench.decode(rows, 512);
+  bench.decode(64, 8192);
   bench.prefill(2048);
   bench.prefill(16384);
   return 0;

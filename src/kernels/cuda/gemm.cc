@@ -23,6 +23,8 @@ cudaDataType_t cuda_type(DType dtype) {
       return CUDA_R_32F;
     case DType::kF16:
       return CUDA_R_16F;
+    case DType::kF8_E4M3:
+      return CUDA_R_8F_E4M3;
     default:
       return CUDA_R_16BF;
   }

@@ -11,10 +11,11 @@
 
 namespace o3::kernels::cuda {
 
-// y[rows, n] = x[rows, k] * w[n, k]^T, sums in FP32; or += when accumulating (y is FP32 then).
+// y[rows, n] = x[rows, k] * w[n, k]^T, sums in FP32; or += when accumulating (y is FP32 then). Of
+// E4M3 numbers without their scales: y is F32 or BF16, and k and n are multiples of 16.
 struct GemmArgs {
-  device::DType dtype = device::DType::kBF16;   // of x and w: F16, BF16
-  device::DType y_dtype = device::DType::kF32;  // F32 or that of x
+  device::DType dtype = device::DType::kBF16;   // of x and w: F16, BF16, E4M3
+  device::DType y_dtype = device::DType::kF32;  // F32 or 16-bit
   const void* x = nullptr;
   const void* w = nullptr;
   void* y = nullptr;

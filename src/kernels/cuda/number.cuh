@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// 16-bit numbers: conversions and the tensor core's product of them.
+// 16-bit numbers: conversions and the tensor core's product of them; E4M3 as a way to store them.
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "device/dtype.h"
 
@@ -19,6 +21,10 @@ __device__ inline float to_float(__half x) {
 }
 __device__ inline float to_float(__nv_bfloat16 x) {
   return __bfloat162float(x);
+}
+
+__device__ inline float to_float(__nv_fp8_e4m3 x) {
+  return static_cast<float>(x);
 }
 
 template <class T>
@@ -49,6 +55,32 @@ template <>
 __device__ inline uint32_t pack<__nv_bfloat16>(float low, float high) {
   const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
   return *reinterpret_cast<const uint32_t*>(&both);
+}
+
+using E4m3 = __nv_fp8_e4m3;
+inline constexpr float kLargestE4m3 = 448.0F;
+
+// What is multiplied when S is stored.
+template <class S>
+using Multiplied = std::conditional_t<sizeof(S) == 1, __half, S>;
+
+// Saturates.
+template <>
+__device__ inline E4m3 from_float<E4m3>(float x) {
+  return E4m3(x);
+}
+// Four numbers, the first in the low byte.
+__device__ inline uint32_t pack_e4m3(const float4& x) {
+  const uint32_t low = __nv_cvt_float2_to_fp8x2(make_float2(x.x, x.y), __NV_SATFINITE, __NV_E4M3);
+  const uint32_t high = __nv_cvt_float2_to_fp8x2(make_float2(x.z, x.w), __NV_SATFINITE, __NV_E4M3);
+  return low | high << 16U;
+}
+// Four E4M3, the first in the low byte, as four F16: exact.
+__device__ inline void widen(uint32_t four, uint32_t& low, uint32_t& high) {
+  asm("{\n.reg .b16 a, b;\nmov.b32 {a, b}, %2;\n"
+      "cvt.rn.f16x2.e4m3x2 %0, a;\ncvt.rn.f16x2.e4m3x2 %1, b;\n}\n"
+      : "=r"(low), "=r"(high)
+      : "r"(four));
 }
 
 // c[16, 8] += a[16, 16] * b[16, 8], FP32 sums (mma.m16n8k16). Lane l = 4 g + t holds
@@ -82,6 +114,16 @@ void with_half_type(device::DType dtype, const Body& body) {
     body(__half{});
   } else {
     body(__nv_bfloat16{});
+  }
+}
+
+// The same with E4M3 besides.
+template <class Body>
+void with_product_type(device::DType dtype, const Body& body) {
+  if (dtype == device::DType::kF8_E4M3) {
+    body(E4m3{});
+  } else {
+    with_half_type(dtype, body);
   }
 }
 

@@ -11,8 +11,9 @@ namespace {
 
 constexpr int kMost = 512 / kWarp;  // values of a head per lane
 
-template <class T, class Out>
+template <class S, class Out>
 __global__ void plain_attention_kernel(const AttentionArgs a) {
+  using T = Multiplied<S>;
   launch_dependents();
   wait_for_previous();
   const int row = static_cast<int>(blockIdx.x);
@@ -37,9 +38,9 @@ __global__ void plain_attention_kernel(const AttentionArgs a) {
     const int kv_head = head / (a.desc.heads / a.kv.kv_heads);
     const uint32_t* table = a.step.tables + sequence.table_begin;
     for (int token = first_visible(a.desc, slot); token <= slot; ++token) {
-      const std::byte* base = a.kv.pool + slot_offset(a.kv, table, token, kv_head, sizeof(T));
-      const T* k = reinterpret_cast<const T*>(base + a.kv.k_offset);
-      const T* v = reinterpret_cast<const T*>(base + a.kv.v_offset);
+      const std::byte* base = a.kv.pool + slot_offset(a.kv, table, token, kv_head, sizeof(S));
+      const S* k = reinterpret_cast<const S*>(base + a.kv.k_offset);
+      const S* v = reinterpret_cast<const S*>(base + a.kv.v_offset);
       float score = 0.0F;
 #pragma unroll
       for (int i = 0; i < kMost; ++i) {
@@ -76,7 +77,7 @@ void plain_attention(const AttentionArgs& args, const device::cuda::Stream& stre
   O3_CHECK(args.kv.head_dim <= kMost * kWarp, "plain_attention: heads of at most 512");
   const Shape shape{dim3(static_cast<unsigned>(args.rows), static_cast<unsigned>(args.desc.heads)),
                     kWarp, 0};
-  with_half_type(args.kv.dtype, [&](auto type) {
+  with_product_type(args.kv.dtype, [&](auto type) {
     with_half_type(args.out_dtype, [&](auto out) {
       launch(plain_attention_kernel<decltype(type), decltype(out)>, shape, stream, args);
     });

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many query rows per sequence (Dao 2023, "FlashAttention-2"): a block takes kQueryTile rows of one
-// head, 16 per warp, and walks the cache in tiles of 64 slots that start at multiples of 64, so
-// that a row's sums do not depend on how its prompt was cut into chunks.
+// Many query rows per sequence, heads of 256, whose sums leave no registers to
+// warpgroup_attention() (Dao 2023, "FlashAttention-2"): a block takes kQueryTile rows of one head,
+// 16 per warp, and walks the cache in tiles of 64 slots that start at multiples of 64, so that a
+// row's sums do not depend on how its prompt was cut into chunks.
 #include "base/check.h"
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/number.cuh"
 #include "kernels/cuda/paged.cuh"
 #include "kernels/cuda/pipeline.cuh"
+#include "kernels/cuda/warpgroup_attention.h"
 
 namespace o3::kernels::cuda {
 namespace {
@@ -242,22 +244,18 @@ __global__ __launch_bounds__(kThreads) void prefill_attention_kernel(const Atten
 
 void prefill_attention(const AttentionArgs& args, const device::cuda::Stream& stream) {
   O3_CHECK(attention_is_fast(args.desc, args.kv), "prefill_attention: heads of 64, 128 or 256");
+  if (args.kv.head_dim < 256) {
+    warpgroup_attention(args, stream);
+    return;
+  }
   const dim3 grid(static_cast<unsigned>(args.desc.heads),
                   static_cast<unsigned>(args.step.prefill_capacity));
   with_half_type(args.kv.dtype, [&](auto type) {
     with_half_type(args.out_dtype, [&](auto out) {
       using T = decltype(type);
       using Out = decltype(out);
-      const auto run = [&](auto* kernel, size_t stage_bytes) {
-        launch(kernel, {grid, kThreads, 2 * stage_bytes}, stream, args);
-      };
-      if (args.kv.head_dim == 64) {
-        run(prefill_attention_kernel<T, Out, 64>, Layout<64>::kStageBytes);
-      } else if (args.kv.head_dim == 128) {
-        run(prefill_attention_kernel<T, Out, 128>, Layout<128>::kStageBytes);
-      } else {
-        run(prefill_attention_kernel<T, Out, 256>, Layout<256>::kStageBytes);
-      }
+      launch(prefill_attention_kernel<T, Out, 256>,
+             {grid, kThreads, size_t{2} * Layout<256>::kStageBytes}, stream, args);
     });
   });
 }

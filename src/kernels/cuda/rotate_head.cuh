@@ -33,10 +33,12 @@ __device__ void rotate_head(const RopeAppendArgs& a, int row, int head, float* x
   float squares = 0.0F;
   for (int i = lane; i < head_dim; i += kWarp) {
     const long long at = static_cast<long long>(head) * head_dim + i;
-    float value = a.bias != nullptr ? a.bias[at] : 0.0F;
+    float value = 0.0F;
     for (int split = 0; split < a.splits; ++split) {
       value += __ldcg(a.sums + (static_cast<long long>(split) * a.rows + row) * width + at);
     }
+    if (a.scales.rows != nullptr) value *= a.scales.rows[row] * a.scales.columns[at];
+    if (a.bias != nullptr) value += a.bias[at];
     x[i] = value;
     squares += value * value;
   }

@@ -28,16 +28,58 @@ __device__ float warp_sum(float x) {
   return x;
 }
 
-// Sum over the block, the same in every thread. Every thread calls it.
-__device__ float block_sum(float x, float* scratch) {
-  x = warp_sum(x);
+__device__ float warp_most(float x) {
+#pragma unroll
+  for (int offset = kWarp / 2; offset > 0; offset /= 2) {
+    x = fmaxf(x, __shfl_xor_sync(~0U, x, offset));
+  }
+  return x;
+}
+
+// Over the block, the same in every thread: the sum, and the largest of numbers that are not
+// negative. Every thread calls it.
+template <class Reduce>
+__device__ float over_block(float x, float* scratch, const Reduce& reduce) {
+  x = reduce(x);
   if (threadIdx.x % kWarp == 0) scratch[threadIdx.x / kWarp] = x;
   __syncthreads();
   const int warps = static_cast<int>(blockDim.x) / kWarp;
   x = static_cast<int>(threadIdx.x % kWarp) < warps ? scratch[threadIdx.x % kWarp] : 0.0F;
-  x = warp_sum(x);
+  x = reduce(x);
   __syncthreads();  // scratch may be used again
   return x;
+}
+__device__ float block_sum(float x, float* scratch) {
+  return over_block(x, scratch, warp_sum);
+}
+__device__ float block_most(float x, float* scratch) {
+  return over_block(x, scratch, warp_most);
+}
+
+// The scale of a row whose largest number is `most`.
+__device__ float e4m3_scale(float most) {
+  return most > 0.0F ? most / kLargestE4m3 : 1.0F;
+}
+
+// Eight 16-bit numbers, and eight E4M3.
+template <class T>
+__device__ void unpack_eight(const uint4& from, float (&to)[8]) {
+  const uint32_t pairs[4] = {from.x, from.y, from.z, from.w};
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    to[i] = to_float(reinterpret_cast<const T*>(pairs)[i]);
+  }
+}
+__device__ void load_eight(const float* from, float (&to)[8]) {
+  const float4 low = reinterpret_cast<const float4*>(from)[0];
+  const float4 high = reinterpret_cast<const float4*>(from)[1];
+  const float all[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+  for (int i = 0; i < 8; ++i) to[i] = all[i];
+}
+__device__ uint2 eight_e4m3(const float (&x)[8], float by) {
+  return make_uint2(pack_e4m3(make_float4(x[0] * by, x[1] * by, x[2] * by, x[3] * by)),
+                    pack_e4m3(make_float4(x[4] * by, x[5] * by, x[6] * by, x[7] * by)));
 }
 
 template <class T>
@@ -92,6 +134,10 @@ __global__ __launch_bounds__(kNormThreads) void add_norm_kernel(const AddNormArg
       const long long plane = (static_cast<long long>(split) * a.rows + row) * vectors;
       added[i] = added[i] + reinterpret_cast<const float4*>(a.sums)[plane + at];
     }
+    if (a.scales.rows != nullptr) {
+      added[i] = scaled(added[i], reinterpret_cast<const float4*>(a.scales.columns)[at],
+                        a.scales.rows[row]);
+    }
     squares += square_sum(added[i]);
   }
   if (a.post_weight != nullptr) {
@@ -117,9 +163,29 @@ __global__ __launch_bounds__(kNormThreads) void add_norm_kernel(const AddNormArg
   for (int i = 0; i < kVectors; ++i) {
     const int at = i * kNormThreads + static_cast<int>(threadIdx.x);
     if (at >= vectors) continue;
-    const float4 y = scaled(x[i], weight[i], norm);
-    reinterpret_cast<uint2*>(a.out)[row * vectors + at] =
-        make_uint2(pack<T>(y.x, y.y), pack<T>(y.z, y.w));
+    x[i] = scaled(x[i], weight[i], norm);
+    if constexpr (sizeof(T) == 2) {
+      reinterpret_cast<uint2*>(a.out)[row * vectors + at] =
+          make_uint2(pack<T>(x[i].x, x[i].y), pack<T>(x[i].z, x[i].w));
+    }
+  }
+  if constexpr (sizeof(T) == 1) {
+    float most = 0.0F;
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) {
+      most = fmaxf(most,
+                   fmaxf(fmaxf(fabsf(x[i].x), fabsf(x[i].y)), fmaxf(fabsf(x[i].z), fabsf(x[i].w))));
+    }
+    const float scale = e4m3_scale(block_most(most, scratch));
+    if (threadIdx.x == 0) a.out_scales[row] = scale;
+    const float by = 1.0F / scale;
+#pragma unroll
+    for (int i = 0; i < kVectors; ++i) {
+      const int at = i * kNormThreads + static_cast<int>(threadIdx.x);
+      if (at >= vectors) continue;
+      reinterpret_cast<uint32_t*>(a.out)[row * vectors + at] =
+          pack_e4m3(make_float4(x[i].x * by, x[i].y * by, x[i].z * by, x[i].w * by));
+    }
   }
 }
 
@@ -149,6 +215,88 @@ __global__ void gate_kernel(const GateArgs a) {
   }
   reinterpret_cast<uint32_t*>(a.out)[index / 2] =
       pack<Out>(gated(a.gelu, gate[0], up[0]), gated(a.gelu, gate[1], up[1]));
+}
+
+// A thread makes eight values; n is a multiple of 8.
+template <class T>
+__global__ void gate_eight_kernel(const GateArgs a) {
+  launch_dependents();
+  wait_for_previous();
+  const long long row = blockIdx.y;
+  const int column = static_cast<int>(thread_index()) * 8;
+  if (column >= a.n) return;
+  const auto* from =
+      reinterpret_cast<const uint4*>(static_cast<const T*>(a.in) + row * 2 * a.n + column);
+  float gate[8];
+  float up[8];
+  unpack_eight<T>(from[0], gate);
+  unpack_eight<T>(from[a.n / 8], up);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) gate[i] = gated(a.gelu, gate[i], up[i]);
+  *reinterpret_cast<uint4*>(static_cast<T*>(a.out) + row * a.n + column) =
+      make_uint4(pack<T>(gate[0], gate[1]), pack<T>(gate[2], gate[3]), pack<T>(gate[4], gate[5]),
+                 pack<T>(gate[6], gate[7]));
+}
+
+// A block makes a row of E4M3, which waits in shared memory as F16 until its largest is known.
+__global__ __launch_bounds__(kNormThreads) void gate_e4m3_kernel(const GateArgs a) {
+  extern __shared__ __align__(16) uint4 kept[];
+  __shared__ float scratch[kWarp];
+  launch_dependents();
+  wait_for_previous();
+  const long long row = blockIdx.x;
+  const int vectors = a.n / 8;
+  const auto* from = static_cast<const uint4*>(a.in) + row * 2 * vectors;
+  const float of_row = a.scales.rows[row];
+  float most = 0.0F;
+  for (int i = static_cast<int>(threadIdx.x); i < vectors; i += kNormThreads) {
+    float x[8];
+    float up[8];
+    unpack_eight<__nv_bfloat16>(from[i], x);
+    unpack_eight<__nv_bfloat16>(from[vectors + i], up);
+    float of_gate[8];
+    float of_up[8];
+    load_eight(a.scales.columns + i * 8, of_gate);
+    load_eight(a.scales.columns + a.n + i * 8, of_up);
+#pragma unroll
+    for (int k = 0; k < 8; ++k) {
+      x[k] = gated(a.gelu, x[k] * of_row * of_gate[k], up[k] * of_row * of_up[k]);
+      most = fmaxf(most, fabsf(x[k]));
+    }
+    kept[i] = make_uint4(pack<__half>(x[0], x[1]), pack<__half>(x[2], x[3]),
+                         pack<__half>(x[4], x[5]), pack<__half>(x[6], x[7]));
+  }
+  const float scale = e4m3_scale(block_most(most, scratch));
+  if (threadIdx.x == 0) a.out_scales[row] = scale;
+  for (int i = static_cast<int>(threadIdx.x); i < vectors; i += kNormThreads) {
+    float x[8];
+    unpack_eight<__half>(kept[i], x);
+    static_cast<uint2*>(a.out)[row * vectors + i] = eight_e4m3(x, 1.0F / scale);
+  }
+}
+
+template <class T>
+__global__ void quantize_rows_kernel(const QuantizeArgs a) {
+  __shared__ float scratch[kWarp];
+  launch_dependents();
+  wait_for_previous();
+  const long long row = blockIdx.x;
+  const int vectors = a.width / 8;
+  const auto* from = static_cast<const uint4*>(a.in) + row * vectors;
+  float most = 0.0F;
+  for (int i = static_cast<int>(threadIdx.x); i < vectors; i += kThreads) {
+    float x[8];
+    unpack_eight<T>(from[i], x);
+#pragma unroll
+    for (int k = 0; k < 8; ++k) most = fmaxf(most, fabsf(x[k]));
+  }
+  const float scale = e4m3_scale(block_most(most, scratch));
+  if (threadIdx.x == 0) a.scales[row] = scale;
+  for (int i = static_cast<int>(threadIdx.x); i < vectors; i += kThreads) {
+    float x[8];
+    unpack_eight<T>(from[i], x);
+    static_cast<uint2*>(a.out)[row * vectors + i] = eight_e4m3(x, 1.0F / scale);
+  }
 }
 
 __global__ void gather_kernel(const GatherArgs a) {
@@ -213,7 +361,7 @@ void add_norm(const AddNormArgs& args, const device::cuda::Stream& stream) {
            "add_norm: width is a multiple of 4, at most 16384");
   const Shape shape{dim3(static_cast<unsigned>(args.rows)), kNormThreads, 0};
   const int per_thread = (args.width / 4 + kNormThreads - 1) / kNormThreads;
-  with_half_type(args.dtype, [&](auto type) {
+  with_product_type(args.dtype, [&](auto type) {
     using T = decltype(type);
     launch(per_thread <= 1   ? add_norm_kernel<T, 1>
            : per_thread == 2 ? add_norm_kernel<T, 2>
@@ -225,12 +373,37 @@ void add_norm(const AddNormArgs& args, const device::cuda::Stream& stream) {
 
 void gate(const GateArgs& args, const device::cuda::Stream& stream) {
   O3_CHECK(args.n % 2 == 0, "gate: n is even");
+  const auto rows = static_cast<unsigned>(args.rows);
+  if (args.dtype == device::DType::kF8_E4M3) {
+    O3_CHECK(
+        args.n % 8 == 0 && args.in_dtype == device::DType::kBF16 && args.scales.rows != nullptr,
+        "gate: E4M3 of BF16 with scales");
+    launch(gate_e4m3_kernel,
+           {dim3(rows), kNormThreads, static_cast<size_t>(args.n) * sizeof(__half)}, stream, args);
+    return;
+  }
+  O3_CHECK(args.scales.rows == nullptr, "gate: scales go with E4M3");
+  if (args.in_dtype == args.dtype && args.n % 8 == 0) {
+    const dim3 grid(blocks_for(args.n / 8, kThreads), rows);
+    with_half_type(args.dtype, [&](auto type) {
+      launch(gate_eight_kernel<decltype(type)>, {grid, kThreads, 0}, stream, args);
+    });
+    return;
+  }
   const Shape shape{dim3(blocks_for(static_cast<long long>(args.rows) * args.n / 2, kThreads)),
                     kThreads, 0};
   with_half_type(args.dtype, [&](auto type) {
     using T = decltype(type);
     const bool wide = args.in_dtype == device::DType::kF32;
     launch(wide ? gate_kernel<float, T> : gate_kernel<T, T>, shape, stream, args);
+  });
+}
+
+void quantize_rows(const QuantizeArgs& args, const device::cuda::Stream& stream) {
+  O3_CHECK(args.width % 8 == 0, "quantize_rows: width is a multiple of 8");
+  const Shape shape{dim3(static_cast<unsigned>(args.rows)), kThreads, 0};
+  with_half_type(args.dtype, [&](auto type) {
+    launch(quantize_rows_kernel<decltype(type)>, shape, stream, args);
   });
 }
 

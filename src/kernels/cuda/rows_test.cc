@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/rows.h"
 
+#include <functional>
+
 #include "kernels/cuda/testing/gpu.h"
 
 namespace o3::kernels::cuda {
@@ -98,6 +100,114 @@ TEST_F(Rows, GateEqualsTheReference) {
   EXPECT_LE(distance(matrix_of(DType::kBF16, download(out, size_t{5} * 320), 5, 320),
                      ref::swiglu(in.values)),
             rounding(DType::kBF16));
+}
+
+// Rounding to 3 bits of fraction costs 2^-4 at most; evenly spread, 2^-4 / sqrt(3) of it in all.
+constexpr double kE4m3Rounding = 0.04;
+
+SumScales upload_scales(const std::vector<float>& rows, const std::vector<float>& columns,
+                        const std::function<const float*(const std::vector<float>&)>& up) {
+  return {up(rows), up(columns)};
+}
+std::vector<float> positive(testing::Rng& rng, size_t count) {
+  std::vector<float> values = random_floats(rng, count);
+  for (float& value : values) value = 0.1F + std::fabs(value);
+  return values;
+}
+
+TEST_F(Rows, NormsAndGatesBecomeE4m3) {
+  testing::Rng rng(5);
+  const auto up = [&](const std::vector<float>& values) { return upload(values); };
+  for (const int32_t width : {64, 576, 4096, 14336}) {
+    const int32_t rows = 3;
+    const size_t values = static_cast<size_t>(rows) * static_cast<size_t>(width);
+    const auto residual = random_floats(rng, values);
+    const auto sums = random_floats(rng, values);
+    const auto weight = random_floats(rng, static_cast<size_t>(width));
+    const auto of_rows = positive(rng, size_t{3});
+    const auto of_columns = positive(rng, static_cast<size_t>(width));
+    AddNormArgs args;
+    args.residual = upload(residual);
+    args.sums = upload(sums);
+    args.splits = 1;
+    args.scales = upload_scales(of_rows, of_columns, up);
+    args.weight = upload(weight);
+    args.eps = 1e-5F;
+    args.dtype = DType::kF8_E4M3;
+    auto* out = reserve<uint8_t>(values);
+    args.out = out;
+    args.out_scales = reserve<float>(3);
+    args.rows = rows;
+    args.width = width;
+    add_norm(args, stream());
+    finish();
+    ref::Matrix expected = matrix_of(residual, rows, width);
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < width; ++c) {
+        expected.at(r, c) += double{sums[static_cast<size_t>(r * width + c)]} *
+                             double{of_rows[static_cast<size_t>(r)]} *
+                             double{of_columns[static_cast<size_t>(c)]};
+      }
+    }
+    expected = ref::rms_norm(expected, matrix_of(weight, 1, width), 1e-5);
+    const auto normed = matrix_of(download(out, values), download(args.out_scales, 3), rows, width);
+    EXPECT_LE(distance(normed, expected), kE4m3Rounding) << width;
+
+    const Numbers in = random_numbers(rng, DType::kBF16, rows, 2 * int64_t{width});
+    const auto of_both = positive(rng, 2 * static_cast<size_t>(width));
+    GateArgs gating;
+    gating.in_dtype = DType::kBF16;
+    gating.dtype = DType::kF8_E4M3;
+    gating.in = upload(in.bits);
+    gating.scales = upload_scales(of_rows, of_both, up);
+    gating.out = reserve<uint8_t>(values);
+    gating.out_scales = reserve<float>(3);
+    gating.rows = rows;
+    gating.n = width;
+    gate(gating, stream());
+    finish();
+    ref::Matrix scaled = in.values;
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < scaled.cols; ++c) {
+        scaled.at(r, c) *=
+            double{of_rows[static_cast<size_t>(r)]} * double{of_both[static_cast<size_t>(c)]};
+      }
+    }
+    const auto gated = matrix_of(download(static_cast<const uint8_t*>(gating.out), values),
+                                 download(gating.out_scales, 3), rows, width);
+    EXPECT_LE(distance(gated, ref::swiglu(scaled)), kE4m3Rounding) << width;
+    buffers_.clear();
+  }
+}
+
+TEST_F(Rows, RowsBecomeE4m3) {
+  testing::Rng rng(6);
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    Numbers in = random_numbers(rng, dtype, 4, 1000);
+    for (size_t i = 2000; i < 3000; ++i) in.bits[i] = 0, in.values.data[i] = 0.0;  // a row of zeros
+    QuantizeArgs args;
+    args.dtype = dtype;
+    args.in = upload(in.bits);
+    auto* out = reserve<uint8_t>(4000);
+    args.out = out;
+    args.scales = reserve<float>(4);
+    args.rows = 4;
+    args.width = 1000;
+    quantize_rows(args, stream());
+    finish();
+    const auto numbers = download(out, 4000);
+    const auto scales = download(args.scales, 4);
+    EXPECT_LE(distance(matrix_of(numbers, scales, 4, 1000), in.values), kE4m3Rounding);
+    EXPECT_EQ(scales[2], 1.0F);
+    EXPECT_EQ(numbers[2500], 0);
+    for (const size_t row : {0, 1, 3}) {
+      float most = 0;
+      for (size_t i = 0; i < 1000; ++i) {
+        most = std::max(most, std::fabs(from_e4m3(numbers[row * 1000 + i])));
+      }
+      EXPECT_EQ(most, 448.0F);
+    }
+  }
 }
 
 TEST_F(Rows, EmbedAndGatherTakeTheRightRows) {

@@ -11,7 +11,7 @@
 namespace o3::kernels::cuda {
 namespace {
 
-constexpr int kStages = 12;
+constexpr int kStages = 6;
 
 struct Params {
   Product product;
@@ -20,7 +20,7 @@ struct Params {
   bool clear;
 };
 
-template <class T, bool kHigh>
+template <class W, bool kHigh>
 __global__ __launch_bounds__(kBlockThreads,
                              1) void skinny_kernel(const __grid_constant__ Params p) {
   extern __shared__ __align__(128) char stages[];
@@ -30,14 +30,27 @@ __global__ __launch_bounds__(kBlockThreads,
   Ring<kStages> ring(stages, barriers, p.clear);
   __syncthreads();
   if (threadIdx.x >= kRingThreads) {
-    copy_weights<kStages>(p.product, ring);
+    copy_weights<W, kStages>(p.product, ring);
     return;
   }
   wait_for_previous();
-  multiply_units<T, kHigh, kStages>(p.product, p.out, ring, sums, [&](int split, XShare<kHigh>& x) {
-    load_x<kHigh>(p.x, p.product.k * 2LL, p.out.rows, split * p.product.columns,
-                  columns_of(p.product, split), x, LoadL2{});
+  multiply_units<W, kHigh, kStages>(p.product, p.out, ring, sums, [&](int split, XShare<kHigh>& x) {
+    load_x<W, kHigh>(p.x, p.product.k * 2LL, p.out.rows, split * p.product.columns,
+                     columns_of(p.product, split), x, LoadL2{});
   });
+}
+
+template <class W>
+void run(const SkinnyArgs& args, const device::cuda::Stream& stream) {
+  Params p{.product = make_product(args.w, args.n, args.k, skinny_splits(args.k), args.gate),
+           .out = {args.sums, args.gated, args.rows, args.scales},
+           .x = static_cast<const char*>(args.x),
+           .clear = false};
+  p.clear = has_gaps<W>(p.product);
+  const int units = p.product.splits * p.product.tiles;
+  const Shape shape{dim3(static_cast<unsigned>(std::min(units, stream.multiprocessors))),
+                    kBlockThreads, Ring<kStages>::kBytes};
+  launch(args.rows > 8 ? skinny_kernel<W, true> : skinny_kernel<W, false>, shape, stream, p);
 }
 
 }  // namespace
@@ -47,18 +60,12 @@ void skinny(const SkinnyArgs& args, const device::cuda::Stream& stream) {
   O3_CHECK(args.rows >= 1 && args.rows <= kSkinnyRows, "skinny: 1 to 16 rows");
   O3_CHECK(args.k % 8 == 0 && args.k > 0, "skinny: k is a multiple of 8");
   O3_CHECK(!gated || (args.n % 8 == 0 && args.k <= kSkinnySplit), "skinny: gated shape");
-  Params p{.product = make_product(args.w, args.n, args.k, skinny_splits(args.k), args.gate),
-           .out = {args.sums, args.gated, args.rows},
-           .x = static_cast<const char*>(args.x),
-           .clear = false};
-  p.clear = has_gaps(p.product);
-  const int units = p.product.splits * p.product.tiles;
-  const Shape shape{dim3(static_cast<unsigned>(std::min(units, stream.multiprocessors))),
-                    kBlockThreads, Ring<kStages>::kBytes};
-  with_half_type(args.dtype, [&](auto type) {
-    using T = decltype(type);
-    launch(args.rows > 8 ? skinny_kernel<T, true> : skinny_kernel<T, false>, shape, stream, p);
-  });
+  if (args.dtype == device::DType::kF8_E4M3) {
+    O3_CHECK(args.k % 16 == 0, "skinny: k is a multiple of 16 for E4M3");
+    run<E4m3>(args, stream);
+    return;
+  }
+  with_half_type(args.dtype, [&](auto type) { run<decltype(type)>(args, stream); });
 }
 
 }  // namespace o3::kernels::cuda

@@ -14,11 +14,13 @@ inline constexpr int32_t kSkinnySplit = 4096;  // most columns of w that one blo
 
 enum class Gate : uint8_t { kNone, kSilu, kGelu };
 
-// All pointers are device memory. `dtype` is F16 or BF16 and that of w, x and gated.
+// All pointers are device memory. `dtype` is that of w, x and gated: F16 or BF16; or w is E4M3 with
+// a scale per row, and x and gated are F16.
 struct SkinnyArgs {
   device::DType dtype = device::DType::kBF16;
-  const void* w = nullptr;  // [n, k], dense; k a multiple of 8
-  const void* x = nullptr;  // [rows, k]
+  const void* w = nullptr;        // [n, k], dense; rows are multiples of 16 bytes
+  const float* scales = nullptr;  // [n], or null for 1
+  const void* x = nullptr;        // [rows, k]
   int32_t n = 0;
   int32_t k = 0;
   int32_t rows = 0;  // 1 to kSkinnyRows

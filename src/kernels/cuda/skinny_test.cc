@@ -51,6 +51,57 @@ TEST_F(Skinny, EqualsTheReference) {
   }
 }
 
+// Scales are powers of two: exact, so the tolerance stays that of sums.
+std::vector<float> row_scales(int32_t n) {
+  std::vector<float> scales;
+  for (int32_t i = 0; i < n; ++i) scales.push_back(std::ldexp(1.0F, i % 7 - 9));
+  return scales;
+}
+void scale_columns(ref::Matrix& y, const std::vector<float>& scales) {
+  for (size_t i = 0; i < y.data.size(); ++i) y.data[i] *= double{scales[i % scales.size()]};
+}
+
+TEST_F(Skinny, TakesE4m3WithScales) {
+  testing::Rng rng(5);
+  for (const ProductCase& c :
+       {ProductCase{1, 8, 64}, ProductCase{3, 100, 576}, ProductCase{8, 520, 4096},
+        ProductCase{1, 40, 14336}, ProductCase{16, 72, 4112}, ProductCase{9, 33, 528},
+        ProductCase{5, 64, 16}, ProductCase{12, 129, 3072}, ProductCase{7, 257, 8208}}) {
+    const Numbers x = random_numbers(rng, DType::kF16, c.rows, c.k, 0.01F);
+    const SmallNumbers w = random_e4m3(rng, c.n, c.k);
+    const std::vector<float> scales = row_scales(c.n);
+    const auto splits = static_cast<size_t>(skinny_splits(c.k));
+    const size_t values = static_cast<size_t>(c.rows) * static_cast<size_t>(c.n);
+    SkinnyArgs args;
+    args.dtype = DType::kF8_E4M3;
+    args.w = upload(w.bits);
+    args.scales = upload(scales);
+    args.x = upload(x.bits);
+    args.n = c.n;
+    args.k = c.k;
+    args.rows = c.rows;
+    args.sums = reserve<float>(splits * values);
+    skinny(args, stream());
+    ref::Matrix expected = ref::linear(x.values, w.values).y;
+    scale_columns(expected, scales);
+    finish();
+    const std::vector<float> sums = download(args.sums, splits * values);
+    ref::Matrix y(c.rows, c.n);
+    for (size_t i = 0; i < sums.size(); ++i) y.data[i % values] += double{sums[i]};
+    EXPECT_LE(distance(y, expected), kSumTolerance) << c.rows << " x " << c.n << " x " << c.k;
+    if (c.n % 8 == 0 && c.k <= kSkinnySplit) {
+      args.gate = Gate::kSilu;
+      auto* out = reserve<uint16_t>(values / 2);
+      args.gated = out;
+      skinny(args, stream());
+      finish();
+      const auto gated = matrix_of(DType::kF16, download(out, values / 2), c.rows, c.n / 2);
+      EXPECT_LE(distance(gated, ref::swiglu(expected)), 2 * rounding(DType::kF16)) << c.n;
+    }
+    buffers_.clear();
+  }
+}
+
 TEST_F(Skinny, GatesInTheSamePass) {
   testing::Rng rng(2);
   for (const Gate gate : {Gate::kSilu, Gate::kGelu}) {
@@ -147,6 +198,37 @@ TEST_F(GemmTest, EqualsTheReference) {
         EXPECT_LE(distance(y, expected), wide ? kSumTolerance : rounding(dtype));
       }
     }
+  }
+}
+
+TEST_F(GemmTest, MultipliesE4m3) {
+  testing::Rng rng(6);
+  const auto gemm = Gemm::create(*gpu_);
+  ASSERT_TRUE(gemm.ok());
+  for (const ProductCase& c : {ProductCase{17, 64, 80}, ProductCase{200, 144, 1008}}) {
+    const SmallNumbers x = random_e4m3(rng, c.rows, c.k);
+    const SmallNumbers w = random_e4m3(rng, c.n, c.k);
+    const size_t values = static_cast<size_t>(c.rows) * static_cast<size_t>(c.n);
+    GemmArgs args;
+    args.dtype = DType::kF8_E4M3;
+    args.x = upload(x.bits);
+    args.w = upload(w.bits);
+    args.rows = c.rows;
+    args.n = c.n;
+    args.k = c.k;
+    auto* wide = reserve<float>(values);
+    args.y = wide;
+    ASSERT_TRUE((*gemm)->run(args).ok());
+    args.y_dtype = DType::kBF16;
+    auto* narrow = reserve<uint16_t>(values);
+    args.y = narrow;
+    ASSERT_TRUE((*gemm)->run(args).ok());
+    finish();
+    const ref::Matrix expected = ref::linear(x.values, w.values).y;
+    // The tensor core keeps about 14 bits of a sum of E4M3 products before it adds them in FP32.
+    EXPECT_LE(distance(matrix_of(download(wide, values), c.rows, c.n), expected), 1e-3);
+    EXPECT_LE(distance(matrix_of(DType::kBF16, download(narrow, values), c.rows, c.n), expected),
+              rounding(DType::kBF16));
   }
 }
 

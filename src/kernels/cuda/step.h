@@ -40,6 +40,20 @@ struct KvStep {
 };
 
 inline constexpr int32_t kSplitTokens = 256;  // cache slots in one split of decode attention
-inline constexpr int32_t kQueryTile = 64;     // rows in one tile of prefill attention
+
+// Splits [first_split, split_end) are a decoding sequence's work; all of kSplitTokens slots but the
+// last, which takes the rest, up to half a split more: a few slots do not make a split of their
+// own.
+constexpr int32_t split_end(int32_t kv_len) {
+  return kv_len <= kSplitTokens + kSplitTokens / 2 ? 1
+                                                   : (kv_len + kSplitTokens / 2 - 1) / kSplitTokens;
+}
+// Of a query that sees slots from `visible` on.
+constexpr int32_t first_split(int32_t kv_len, int32_t visible) {
+  const int32_t last = split_end(kv_len) - 1;
+  return visible / kSplitTokens < last ? visible / kSplitTokens : last;
+}
+
+inline constexpr int32_t kQueryTile = 128;  // rows in one tile of prefill attention
 
 }  // namespace o3::kernels::cuda

@@ -22,7 +22,7 @@ struct Splits {
 };
 Splits splits_of(const AttnSequence& sequence, const GroupShape& shape) {
   const int32_t visible = shape.window > 0 ? std::max(0, sequence.kv_len - shape.window) : 0;
-  return {visible / kSplitTokens, ceil_div(sequence.kv_len, kSplitTokens)};
+  return {first_split(sequence.kv_len, visible), split_end(sequence.kv_len)};
 }
 
 }  // namespace

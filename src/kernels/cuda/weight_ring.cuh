@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of weight matrices stream through a ring in shared memory by bulk copies. Four warps start
-// the copies, two rows of every stage each (one warp could not start them fast enough, and those
+// the copies, four rows of every stage each (one warp could not start them fast enough, and those
 // that multiply have no time for it: docs/gpu.md). Eight warps multiply; each owns a fixed share of
 // the columns, whose x it keeps in registers, so weights are all that moves. The copying warps know
 // the products to come and run ahead of what is multiplied, over the ends of products.
@@ -10,21 +10,9 @@
 #include "kernels/cuda/number.cuh"
 #include "kernels/cuda/pipeline.cuh"
 #include "kernels/cuda/skinny.h"
+#include "kernels/cuda/weight_tile.cuh"
 
 namespace o3::kernels::cuda {
-
-inline constexpr int kRingWarps = 8;
-inline constexpr int kRingThreads = kRingWarps * kWarp;  // that multiply
-inline constexpr int kCopyWarps = 4;                     // a warpgroup
-inline constexpr int kBlockThreads = kRingThreads + kCopyWarps * kWarp;
-inline constexpr int kTile = 8;                          // rows of w in a stage, one per warp
-inline constexpr int kChunk = 1024;                      // columns of w in a stage
-inline constexpr int kChunks = kSkinnySplit / kChunk;    // of one tile
-inline constexpr int kSteps = kChunk / kRingWarps / 32;  // of 32 columns, per warp and stage
-// A quarter warp reads two rows of w at once: 64 bytes more per row keep them in different banks.
-inline constexpr int kRowBytes = kChunk * 2 + 64;
-inline constexpr int kStageBytes = kTile * kRowBytes;
-static_assert(kTile == 2 * kCopyWarps);
 
 // y = x * w^T as blocks share it: units of kTile rows of w and one split of its columns.
 struct Product {
@@ -42,7 +30,7 @@ inline Product make_product(const void* w, int n, int k, int splits, Gate gate) 
   product.w = static_cast<const char*>(w);
   product.n = n;
   product.k = k;
-  product.tiles = (n + kTile - 1) / kTile;
+  product.tiles = (n + kTile - 1) / kTile;  // also of n / 2 gates and as many ups
   product.splits = splits;
   constexpr int kMultiple = 64;  // whole sectors of memory
   const int even = (k + product.splits - 1) / product.splits;
@@ -51,10 +39,11 @@ inline Product make_product(const void* w, int n, int k, int splits, Gate gate) 
   return product;
 }
 
-// Whether a step of 32 columns is not whole: x is zero there, but zero times whatever lies in the
-// memory could be NaN, so the ring has to be cleared first.
-inline bool has_gaps(const Product& product) {
-  return product.k % 32 != 0;
+// Whether a step is not whole: x is zero there, but zero times whatever lies in the memory could be
+// NaN, so the ring has to be cleared first.
+template <class W>
+bool has_gaps(const Product& product) {
+  return product.k % Columns<W>::kStep != 0;
 }
 
 // A block's units [first, last), tiles running faster than splits.
@@ -71,15 +60,13 @@ __device__ inline Share share_of(const Product& p) {
 __device__ inline int columns_of(const Product& p, int split) {
   return min(p.columns, p.k - split * p.columns);
 }
-__device__ inline int chunks_of(const Product& p, int split) {
-  return (columns_of(p, split) + kChunk - 1) / kChunk;
-}
 
 // Row of w in place `i` of a tile, or -1.
 __device__ inline int weight_row(const Product& p, int tile, int i) {
   if (p.gate != Gate::kNone) {
     const int half = kTile / 2;
-    return tile * half + i % half + (i < half ? 0 : p.n / 2);
+    const int row = tile * half + i % half;
+    return row >= p.n / 2 ? -1 : i < half ? row : row + p.n / 2;
   }
   const int row = tile * kTile + i;
   return row < p.n ? row : -1;
@@ -121,7 +108,7 @@ struct Ring {
 };
 
 // What the copying warps do: every stage of the block's units.
-template <int kStages>
+template <class W, int kStages>
 __device__ void copy_weights(const Product& p, const Ring<kStages>& ring) {
   if (threadIdx.x % kWarp != 0) return;
   const int warp = static_cast<int>(threadIdx.x) / kWarp - kRingWarps;
@@ -132,24 +119,28 @@ __device__ void copy_weights(const Product& p, const Ring<kStages>& ring) {
   for (int unit = share.first; unit < share.last; ++unit) {
     const int split = unit / p.tiles;
     const int tile = unit - split * p.tiles;
-    const int rows[2] = {weight_row(p, tile, warp), weight_row(p, tile, warp + kCopyWarps)};
-    const int columns = columns_of(p, split);
-    const char* from[2];
-    for (int i = 0; i < 2; ++i) {
-      from[i] = p.w + (static_cast<long long>(max(rows[i], 0)) * p.k +
-                       static_cast<long long>(split) * p.columns) *
-                          2;
+    const char* from[kCopyRows];
+    uint32_t present = 0;
+#pragma unroll
+    for (int i = 0; i < kCopyRows; ++i) {
+      const int row = weight_row(p, tile, warp + i * kCopyWarps);
+      from[i] = row < 0 ? nullptr
+                        : p.w + (static_cast<long long>(row) * p.k +
+                                 static_cast<long long>(split) * p.columns) *
+                                    static_cast<long long>(sizeof(W));
+      present += row < 0 ? 0 : 1;
     }
-    const uint32_t present = (rows[0] >= 0 ? 1 : 0) + (rows[1] >= 0 ? 1 : 0);
-    for (int column = 0; column < columns; column += kChunk) {
-      const uint32_t bytes = min(kChunk, columns - column) * 2;
+    const int row_bytes = columns_of(p, split) * static_cast<int>(sizeof(W));
+    for (int begin = 0; begin < row_bytes; begin += kChunkBytes) {
+      const uint32_t bytes = min(kChunkBytes, row_bytes - begin);
       const uint32_t full = ring.full + stage * 8;
       const uint32_t to = ring.stages + stage * kStageBytes + warp * kRowBytes;
       barrier_wait(ring.empty + stage * 8, parity);
       barrier_expect(full, bytes * present);
-      if (rows[0] >= 0) bulk_copy(to, from[0] + column * 2, bytes, full, policy);
-      if (rows[1] >= 0) {
-        bulk_copy(to + kCopyWarps * kRowBytes, from[1] + column * 2, bytes, full, policy);
+#pragma unroll
+      for (int i = 0; i < kCopyRows; ++i) {
+        if (from[i] == nullptr) continue;
+        bulk_copy(to + i * kCopyWarps * kRowBytes, from[i] + begin, bytes, full, policy);
       }
       if (++stage == kStages) {
         stage = 0;
@@ -164,56 +155,6 @@ __device__ inline void join_block() {
   join(1, kRingThreads);
 }
 
-// What a warp keeps of x: for each step four registers of row g, and of row g + 8 when kHigh.
-template <bool kHigh>
-struct XShare {
-  uint4 low[kChunks * kSteps];
-  uint4 high[kHigh ? kChunks * kSteps : 1];
-};
-
-// The columns [begin, begin + columns) of x[rows, stride] (16-bit numbers, at any memory that
-// `load` reads 16 bytes of).
-template <bool kHigh, class Load>
-__device__ void load_x(const char* x, long long stride_bytes, int rows, int begin, int columns,
-                       XShare<kHigh>& to, const Load& load) {
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int g = static_cast<int>(threadIdx.x) % kWarp / 4;
-  const int t = static_cast<int>(threadIdx.x) % 4;
-#pragma unroll
-  for (int i = 0; i < kChunks * kSteps; ++i) {
-    const int column = i / kSteps * kChunk + (warp * kSteps + i % kSteps) * 32 + t * 8;
-    const char* at = x + g * stride_bytes + (begin + column) * 2LL;
-    const uint4 zero = make_uint4(0, 0, 0, 0);
-    to.low[i] = column < columns && g < rows ? load(at) : zero;
-    if constexpr (kHigh) {
-      to.high[i] = column < columns && g + 8 < rows ? load(at + 8 * stride_bytes) : zero;
-    }
-  }
-}
-struct LoadL2 {
-  __device__ uint4 operator()(const char* at) const {
-    return __ldcg(reinterpret_cast<const uint4*>(at));
-  }
-};
-struct LoadShared {
-  __device__ uint4 operator()(const char* at) const { return *reinterpret_cast<const uint4*>(at); }
-};
-
-template <class T, bool kHigh>
-__device__ void multiply_step(const XShare<kHigh>& x, int i, const uint4& w, float (&even)[4],
-                              float (&odd)[4]) {
-  uint32_t a[4] = {x.low[i].x, 0, x.low[i].y, 0};
-  uint32_t b[4] = {x.low[i].z, 0, x.low[i].w, 0};
-  if constexpr (kHigh) {
-    a[1] = x.high[i].x;
-    a[3] = x.high[i].y;
-    b[1] = x.high[i].z;
-    b[3] = x.high[i].w;
-  }
-  multiply<T>(even, a, w.x, w.y);
-  multiply<T>(odd, b, w.z, w.w);
-}
-
 // silu(x) = x / (1 + e^-x); gelu in the tanh form.
 __device__ inline float gate_of(Gate gate, float x) {
   if (gate == Gate::kSilu) return x / (1.0F + __expf(-x));
@@ -221,17 +162,35 @@ __device__ inline float gate_of(Gate gate, float x) {
   return 0.5F * x * (1.0F + tanhf(inner));
 }
 
-// Where a product's results go: sums[split][rows][n] FP32, or gated[rows][n / 2].
+// Where a product's results go: sums[split][rows][n] FP32, or gated[rows][n / 2]. `scales` of w's
+// rows, or null.
 struct ProductOutput {
   float* sums;
   void* gated;
   int rows;
+  const float* scales;
 };
+
+// The scales that this thread needs in write_unit(): of its column, or of its gate and up. Asked
+// for ahead, or every unit would wait for them.
+__device__ inline float2 scales_of(const Product& p, const ProductOutput& out, int unit) {
+  float2 scales = {1.0F, 1.0F};
+  if (out.scales == nullptr) return scales;
+  const int tile = unit % p.tiles;
+  if (p.gate != Gate::kNone) {
+    const int col = tile * (kTile / 2) + static_cast<int>(threadIdx.x) % (kTile / 2);
+    if (col < p.n / 2) scales = {out.scales[col], out.scales[p.n / 2 + col]};
+  } else {
+    const int col = tile * kTile + static_cast<int>(threadIdx.x) % kTile;
+    if (col < p.n) scales.x = out.scales[col];
+  }
+  return scales;
+}
 
 // Adds the warps' shares of a unit, [warp][stride], up and writes it.
 template <class T>
 __device__ void write_unit(const Product& p, const ProductOutput& out, int unit, const float* warps,
-                           int stride) {
+                           int stride, const float2& scales) {
   const auto sum = [&](int at) {
     float total = 0.0F;
 #pragma unroll
@@ -243,9 +202,9 @@ __device__ void write_unit(const Product& p, const ProductOutput& out, int unit,
     const int half = kTile / 2;
     const int row = static_cast<int>(threadIdx.x) / half;
     const int col = static_cast<int>(threadIdx.x) % half;
-    if (row >= out.rows) return;
-    const float gate = sum(row * kTile + col);
-    const float up = sum(row * kTile + half + col);
+    if (row >= out.rows || tile * half + col >= p.n / 2) return;
+    const float gate = scales.x * sum(row * kTile + col);
+    const float up = scales.y * sum(row * kTile + half + col);
     static_cast<T*>(out.gated)[static_cast<long long>(row) * (p.n / 2) + tile * half + col] =
         from_float<T>(gate_of(p.gate, gate) * up);
     return;
@@ -254,7 +213,8 @@ __device__ void write_unit(const Product& p, const ProductOutput& out, int unit,
   const int col = tile * kTile + static_cast<int>(threadIdx.x) % kTile;
   if (row >= out.rows || col >= p.n) return;
   const long long plane = static_cast<long long>(unit / p.tiles) * out.rows;
-  out.sums[(plane + row) * p.n + col] = sum(row * kTile + static_cast<int>(threadIdx.x) % kTile);
+  out.sums[(plane + row) * p.n + col] =
+      scales.x * sum(row * kTile + static_cast<int>(threadIdx.x) % kTile);
 }
 
 template <bool kHigh>
@@ -262,10 +222,12 @@ using UnitSums = float[2][kRingWarps][(kHigh ? 16 : 8) * kTile];  // in shared m
 
 // This block's units of a product. `x_of(split, x)` loads the warp's share of x. Every warp that
 // multiplies.
-template <class T, bool kHigh, int kStages, class XOf>
+template <class W, bool kHigh, int kStages, class XOf>
 __device__ void multiply_units(const Product& p, const ProductOutput& out, Ring<kStages>& ring,
                                UnitSums<kHigh>& sums, const XOf& x_of) {
+  using C = Columns<W>;
   constexpr int kPerWarp = (kHigh ? 16 : 8) * kTile;
+  constexpr int kTogether = kHigh ? 1 : kSteps;  // steps whose weights are in registers at once
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int g = lane / 4;
@@ -280,36 +242,38 @@ __device__ void multiply_units(const Product& p, const ProductOutput& out, Ring<
       x_of(split, x);
       loaded = split;
     }
-    float even[4] = {0, 0, 0, 0};
-    float odd[4] = {0, 0, 0, 0};
+    const float2 scales = scales_of(p, out, unit);
+    TileSums<kHigh> tile_sums;
     const int columns = columns_of(p, split);
-    const int chunks = (columns + kChunk - 1) / kChunk;
+    const int chunks = (columns + C::kChunk - 1) / C::kChunk;
 #pragma unroll
-    for (int chunk = 0; chunk < kChunks; ++chunk) {
+    for (int chunk = 0; chunk < C::kChunks; ++chunk) {
       if (chunk >= chunks) break;
       barrier_wait(ring.full + ring.stage * 8, ring.parity);
       const uint32_t at = mine_in_stage + ring.stage * kStageBytes;
-      uint4 w[kSteps];
 #pragma unroll
-      for (int s = 0; s < kSteps; ++s) w[s] = load_shared(at + s * 64);
-      __syncwarp();
-      if (lane == 0) barrier_arrive(ring.empty + ring.stage * 8);
+      for (int first = 0; first < kSteps; first += kTogether) {
+        uint4 w[kTogether][2];
 #pragma unroll
-      for (int s = 0; s < kSteps; ++s) {
-        if (chunk * kChunk + (warp * kSteps + s) * 32 >= columns) break;
-        multiply_step<T, kHigh>(x, chunk * kSteps + s, w[s], even, odd);
+        for (int s = 0; s < kTogether; ++s) {
+          w[s][0] = load_shared(at + (first + s) * 64);
+          w[s][1] = load_shared(at + (first + s) * 64 + 8 * kRowBytes);
+        }
+        if (first + kTogether == kSteps) {
+          __syncwarp();
+          if (lane == 0) barrier_arrive(ring.empty + ring.stage * 8);
+        }
+#pragma unroll
+        for (int s = 0; s < kTogether; ++s) {
+          if (chunk * C::kChunk + (warp * kSteps + first + s) * C::kStep >= columns) break;
+          multiply_step<W, kHigh>(x, chunk * kSteps + first + s, w[s][0], w[s][1], tile_sums);
+        }
       }
       ring.advance();
     }
-    float* mine = sums[unit & 1][warp];
-    *reinterpret_cast<float2*>(mine + g * kTile + 2 * t) =
-        make_float2(even[0] + odd[0], even[1] + odd[1]);
-    if constexpr (kHigh) {
-      *reinterpret_cast<float2*>(mine + (g + 8) * kTile + 2 * t) =
-          make_float2(even[2] + odd[2], even[3] + odd[3]);
-    }
+    tile_sums.leave(sums[unit & 1][warp]);
     join_block();
-    write_unit<T>(p, out, unit, sums[unit & 1][0], kPerWarp);
+    write_unit<Multiplied<W>>(p, out, unit, sums[unit & 1][0], kPerWarp, scales);
   }
 }
 

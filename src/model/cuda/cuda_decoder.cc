@@ -24,8 +24,9 @@ class CudaDecoder final : public Model {
     }
   }
 
-  Result<void> pack(const DecoderTensors& tensors, device::cuda::CudaBackend& backend) {
-    return upload(tensors, config_, backend, weights_);
+  Result<void> pack(const DecoderTensors& tensors, WeightStorage storage,
+                    device::cuda::CudaBackend& backend) {
+    return upload(tensors, config_, storage, backend, weights_);
   }
 
   const ModelConfig& config() const noexcept override { return config_; }
@@ -55,7 +56,7 @@ Result<std::unique_ptr<Model>> load_decoder(const std::shared_ptr<const Checkpoi
   }
   O3_ASSIGN(const DecoderTensors tensors, bind_decoder(*checkpoint, config));
   auto model = std::make_unique<CudaDecoder>(config, options.kv_dtype);
-  O3_TRY(model->pack(tensors, static_cast<device::cuda::CudaBackend&>(backend)));
+  O3_TRY(model->pack(tensors, options.weights, static_cast<device::cuda::CudaBackend&>(backend)));
   checkpoint->release_pages();
   return std::unique_ptr<Model>(std::move(model));
 }

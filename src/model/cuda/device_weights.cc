@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/cuda/rows.h"
 #include "kernels/elementwise.h"
 #include "model/weights.h"
 
@@ -16,11 +17,12 @@ using device::TensorView;
 
 // Copies of 16 bytes walk along rows.
 constexpr int64_t kColumns = 8;
+constexpr int64_t kE4m3Multiple = 16;  // of both sides of a matrix: the library's products
 
 class Uploader {
  public:
-  Uploader(const ModelConfig& config, device::cuda::CudaBackend& backend)
-      : config_(config), backend_(backend) {}
+  Uploader(const ModelConfig& config, WeightStorage storage, device::cuda::CudaBackend& backend)
+      : config_(config), storage_(storage), backend_(backend) {}
 
   Result<DeviceMatrix> matrix(std::span<const TensorView> parts) {
     DeviceMatrix made;
@@ -50,6 +52,32 @@ class Uploader {
       O3_TRY(backend_.enqueue_copy(made.data.data() + offset, part.data, bytes));
       offset += bytes;
     }
+    return made;
+  }
+
+  // A matrix of a layer: made smaller where that is asked for.
+  Result<DeviceMatrix> layer_matrix(std::span<const TensorView> parts) {
+    O3_ASSIGN(DeviceMatrix from, matrix(parts));
+    if (storage_ == WeightStorage::kAsInFile) return from;
+    if (from.k % kE4m3Multiple != 0 || from.n % kE4m3Multiple != 0) {
+      return unsupported("FP8 products take multiples of 16, not a matrix of " +
+                         std::to_string(from.n) + " x " + std::to_string(from.k));
+    }
+    DeviceMatrix made;
+    made.dtype = DType::kF8_E4M3;
+    made.n = from.n;
+    made.k = from.k;
+    O3_ASSIGN(made.data, allocate(int64_t{made.n} * made.k));
+    O3_ASSIGN(made.scales.data, allocate(int64_t{made.n} * int64_t{sizeof(float)}));
+    kernels::cuda::quantize_rows({.dtype = from.dtype,
+                                  .in = from.data.data(),
+                                  .out = made.data.data(),
+                                  .scales = reinterpret_cast<float*>(made.scales.data.data()),
+                                  .rows = made.n,
+                                  .width = made.k},
+                                 backend_.stream());
+    O3_TRY(backend_.check_launches());
+    O3_TRY(backend_.synchronize());  // `from` goes
     return made;
   }
 
@@ -119,15 +147,15 @@ class Uploader {
     const std::array<TensorView, 2> gate_up{from.ffn.gate, from.ffn.up};
     DeviceLayer made;
     O3_ASSIGN(made.attention_norm, norm(from.attention_norm));
-    O3_ASSIGN(made.qkv, matrix(qkv));
+    O3_ASSIGN(made.qkv, layer_matrix(qkv));
     O3_ASSIGN(made.bias, bias(attention.bias));
     O3_ASSIGN(made.q_norm, norm(attention.q_norm));
     O3_ASSIGN(made.k_norm, norm(attention.k_norm));
-    O3_ASSIGN(made.output, matrix({&attention.output, 1}));
+    O3_ASSIGN(made.output, layer_matrix({&attention.output, 1}));
     O3_ASSIGN(made.post_attention_norm, norm(from.post_attention_norm));
     O3_ASSIGN(made.ffn_norm, norm(from.ffn_norm));
-    O3_ASSIGN(made.gate_up, matrix(gate_up));
-    O3_ASSIGN(made.down, matrix({&from.ffn.down, 1}));
+    O3_ASSIGN(made.gate_up, layer_matrix(gate_up));
+    O3_ASSIGN(made.down, layer_matrix({&from.ffn.down, 1}));
     O3_ASSIGN(made.post_ffn_norm, norm(from.post_ffn_norm));
     made.attention = {.heads = config_.heads,
                       .scale = static_cast<float>(config_.attention_scale),
@@ -142,6 +170,7 @@ class Uploader {
   }
 
   const ModelConfig& config_;
+  WeightStorage storage_;
   device::cuda::CudaBackend& backend_;
 };
 
@@ -170,9 +199,9 @@ int64_t DeviceWeights::step_bytes() const noexcept {
   return bytes;
 }
 
-Result<void> upload(const DecoderTensors& tensors, const ModelConfig& config,
+Result<void> upload(const DecoderTensors& tensors, const ModelConfig& config, WeightStorage storage,
                     device::cuda::CudaBackend& backend, DeviceWeights& weights) {
-  Uploader uploader(config, backend);
+  Uploader uploader(config, storage, backend);
   O3_ASSIGN(weights.rope, uploader.rope(config.rope));
   if (config.window > 0) {
     O3_ASSIGN(weights.local_rope, uploader.rope(config.local_rope));

@@ -10,25 +10,28 @@
 #include "device/cuda/cuda_backend.h"
 #include "kernels/cuda/attention.h"
 #include "model/decoder_tensors.h"
+#include "model/model.h"
 #include "model/model_config.h"
 
 namespace o3::model::cuda {
-
-// Matrices of equal width, one below the other: [n, k], dense.
-struct DeviceMatrix {
-  device::Buffer data;
-  device::DType dtype = device::DType::kBF16;
-  int32_t n = 0;
-  int32_t k = 0;
-
-  int64_t bytes() const noexcept { return static_cast<int64_t>(data.bytes()); }
-};
 
 struct DeviceVector {
   device::Buffer data;
   // Null when the model has no such vector.
   const float* values() const noexcept { return reinterpret_cast<const float*>(data.data()); }
   int64_t bytes() const noexcept { return static_cast<int64_t>(data.bytes()); }
+};
+
+// Matrices of equal width, one below the other: [n, k], dense.
+struct DeviceMatrix {
+  device::Buffer data;
+  DeviceVector scales;  // [n], of E4M3
+  device::DType dtype = device::DType::kBF16;
+  int32_t n = 0;
+  int32_t k = 0;
+
+  bool is_e4m3() const noexcept { return dtype == device::DType::kF8_E4M3; }
+  int64_t bytes() const noexcept { return static_cast<int64_t>(data.bytes()) + scales.bytes(); }
 };
 
 struct DeviceRopeTable {
@@ -70,7 +73,7 @@ struct DeviceWeights {
 
 // Copies everything to the device; the checkpoint's memory may go afterwards. `weights` must stay
 // where it is: layers point at its tables.
-Result<void> upload(const DecoderTensors& tensors, const ModelConfig& config,
+Result<void> upload(const DecoderTensors& tensors, const ModelConfig& config, WeightStorage storage,
                     device::cuda::CudaBackend& backend, DeviceWeights& weights);
 
 }  // namespace o3::model::cuda

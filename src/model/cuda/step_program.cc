@@ -13,6 +13,17 @@ namespace kernel = kernels::cuda;
 using device::DType;
 using device::MemTag;
 
+// What a product with `w` reads. E4M3 weights meet E4M3 rows where there are many; few rows stay
+// 16-bit, for their products are as fast as weights can be read.
+DType input_type(const DeviceMatrix& w, int32_t rows) {
+  if (!w.is_e4m3()) return w.dtype;
+  return rows <= kernel::kSkinnyRows ? DType::kF16 : DType::kF8_E4M3;
+}
+
+float* floats(const device::Buffer& buffer) {
+  return reinterpret_cast<float*>(buffer.data());
+}
+
 }  // namespace
 
 StepProgram::StepProgram(const ModelConfig& config, const DeviceWeights& weights,
@@ -66,76 +77,98 @@ Result<void> StepProgram::allocate() {
   const int64_t width = std::max<int64_t>(config_.hidden, heads);
   O3_TRY(take(residual_, rows * config_.hidden * 4));
   O3_TRY(take(x_, rows * width * 2));
-  O3_TRY(take(gated_, rows * config_.ffn * 2));
+  O3_TRY(take(gated_, rows * std::max<int64_t>(config_.ffn * 2, heads)));
+  O3_TRY(take(x_scales_, rows * 4));
+  O3_TRY(take(gated_scales_, rows * 4));
   O3_TRY(take(q_, rows * heads * 2));
   O3_TRY(take(sums_, sums_bytes(most_rows_)));
   O3_TRY(take(kept_residual_, logit_rows * config_.hidden * 4));
   O3_TRY(take(kept_x_, logit_rows * width * 2));
   O3_TRY(take(partials_, kernel::attention_partial_bytes(staging_.most_splits(), config_.heads,
                                                          config_.head_dim)));
-  O3_TRY(take(arrivals_, int64_t{limits_.sequences} * config_.kv_heads * 4));
   O3_TRY(take(logits_, logit_rows * config_.vocabulary * 4));
   O3_TRY(take(best_, logit_rows * 4));
   // Rows of padding are never written, but read by products.
-  O3_TRY(backend_.enqueue_zero(x_.data(), x_.bytes()));
-  return backend_.enqueue_zero(arrivals_.data(), arrivals_.bytes());
+  return backend_.enqueue_zero(x_.data(), x_.bytes());
 }
 
 void StepProgram::norm(const DeviceVector& weight, DType dtype, const Pending& pending,
                        int32_t rows) {
   kernel::add_norm({.residual = residual_now_,
                     .sums = reinterpret_cast<const float*>(sums_.data()),
-                    .splits = pending.splits,
+                    .splits = pending.sums.splits,
+                    .scales = pending.sums.scales,
                     .post_weight = pending.post_norm,
                     .weight = weight.values(),
                     .eps = static_cast<float>(config_.rms_eps),
                     .dtype = dtype,
                     .out = x_now_,
+                    .out_scales = floats(x_scales_),
                     .rows = rows,
                     .width = config_.hidden},
                    backend_.stream());
 }
 
 // x * w^T into sums_, in as many planes as it returns; or, if so asked and the product can, added
-// to the residual: then 0.
-Result<int32_t> StepProgram::product(const DeviceMatrix& w, const void* x, int32_t rows,
-                                     bool into_residual) {
+// to the residual.
+Result<StepProgram::Sums> StepProgram::product(const DeviceMatrix& w, const Input& x, int32_t rows,
+                                               bool into_residual) {
   if (rows <= kernel::kSkinnyRows) {
     kernel::skinny({.dtype = w.dtype,
                     .w = w.data.data(),
-                    .x = x,
+                    .scales = w.scales.values(),
+                    .x = x.data,
                     .n = w.n,
                     .k = w.k,
                     .rows = rows,
-                    .sums = reinterpret_cast<float*>(sums_.data())},
+                    .sums = floats(sums_)},
                    backend_.stream());
-    return kernel::skinny_splits(w.k);
+    return Sums{.splits = kernel::skinny_splits(w.k), .scales = {}};
   }
+  into_residual = into_residual && !w.is_e4m3();  // sums without their scales cannot go there
   void* to = into_residual ? static_cast<void*>(residual_now_) : sums_.data();
   O3_TRY(gemm_->run({.dtype = w.dtype,
-                     .x = x,
+                     .x = x.data,
                      .w = w.data.data(),
                      .y = to,
                      .rows = rows,
                      .n = w.n,
                      .k = w.k,
                      .accumulate = into_residual}));
-  return into_residual ? 0 : 1;
+  if (into_residual) return Sums{};
+  Sums sums{.splits = 1, .scales = {}};
+  if (w.is_e4m3()) sums.scales = {x.scales, w.scales.values()};
+  return sums;
 }
 
-Result<StepProgram::Pending> StepProgram::add_product(const DeviceMatrix& w, const void* x,
+Result<StepProgram::Pending> StepProgram::add_product(const DeviceMatrix& w, const Input& x,
                                                       int32_t rows, const DeviceVector& post_norm) {
-  O3_ASSIGN(const int32_t splits, product(w, x, rows, post_norm.values() == nullptr));
-  return Pending{splits, post_norm.values()};
+  O3_ASSIGN(const Sums sums, product(w, x, rows, post_norm.values() == nullptr));
+  return Pending{sums, post_norm.values()};
+}
+
+// What attention left in x_now_, as the product with `w` wants it.
+StepProgram::Input StepProgram::attention_input(const DeviceMatrix& w, int32_t rows) {
+  if (input_type(w, rows) != DType::kF8_E4M3) return {x_now_, nullptr};
+  kernel::quantize_rows({.dtype = DType::kF16,
+                         .in = x_now_,
+                         .out = gated_.data(),
+                         .scales = floats(gated_scales_),
+                         .rows = rows,
+                         .width = w.k},
+                        backend_.stream());
+  return {gated_.data(), floats(gated_scales_)};
 }
 
 // gated_ = activation(gate(x)) * up(x).
 Result<void> StepProgram::gated(const DeviceLayer& layer, int32_t rows) {
   const DeviceMatrix& w = layer.gate_up;
   const bool gelu = config_.activation == Activation::kGelu;
-  kernel::GateArgs gate{.dtype = layer.down.dtype,
+  kernel::GateArgs gate{.dtype = input_type(layer.down, rows),
                         .in = sums_.data(),
+                        .scales = {},
                         .out = gated_.data(),
+                        .out_scales = floats(gated_scales_),
                         .rows = rows,
                         .n = w.n / 2,
                         .gelu = gelu};
@@ -143,6 +176,7 @@ Result<void> StepProgram::gated(const DeviceLayer& layer, int32_t rows) {
   if (rows <= kernel::kSkinnyRows && fused) {
     kernel::skinny({.dtype = w.dtype,
                     .w = w.data.data(),
+                    .scales = w.scales.values(),
                     .x = x_now_,
                     .n = w.n,
                     .k = w.k,
@@ -153,17 +187,20 @@ Result<void> StepProgram::gated(const DeviceLayer& layer, int32_t rows) {
     return {};
   }
   if (rows <= kernel::kSkinnyRows || w.dtype != layer.down.dtype) {
-    O3_ASSIGN(gate.splits, product(w, x_now_, rows, false));
+    O3_ASSIGN(const Sums sums, product(w, {x_now_, floats(x_scales_)}, rows, false));
+    gate.splits = sums.splits;
   } else {
+    const DType sums = w.is_e4m3() ? DType::kBF16 : w.dtype;
     O3_TRY(gemm_->run({.dtype = w.dtype,
-                       .y_dtype = w.dtype,
+                       .y_dtype = sums,
                        .x = x_now_,
                        .w = w.data.data(),
                        .y = sums_.data(),
                        .rows = rows,
                        .n = w.n,
                        .k = w.k}));
-    gate.in_dtype = w.dtype;
+    gate.in_dtype = sums;
+    if (w.is_e4m3()) gate.scales = {floats(x_scales_), w.scales.values()};
   }
   kernel::gate(gate, backend_.stream());
   return {};
@@ -174,9 +211,10 @@ Result<void> StepProgram::attend(size_t index, const StepShape& shape) {
   const DeviceLayer& layer = weights_.layers[index];
   const LayerKv& kv = layer_kv_[index];
   const kernel::KvStep step = staging_.step(kv.group, shape);
-  O3_ASSIGN(const int32_t splits, product(layer.qkv, x_now_, shape.rows, false));
+  O3_ASSIGN(const Sums sums, product(layer.qkv, {x_now_, floats(x_scales_)}, shape.rows, false));
   kernel::rope_append({.sums = reinterpret_cast<const float*>(sums_.data()),
-                       .splits = splits,
+                       .splits = sums.splits,
+                       .scales = sums.scales,
                        .bias = layer.bias.values(),
                        .q_norm = layer.q_norm.values(),
                        .k_norm = layer.k_norm.values(),
@@ -189,15 +227,15 @@ Result<void> StepProgram::attend(size_t index, const StepShape& shape) {
                        .rows = shape.rows,
                        .q = q_.data()},
                       backend_.stream());
-  const kernel::AttentionArgs attention{.desc = layer.attention,
-                                        .kv = kv.pages,
-                                        .step = step,
-                                        .rows = shape.rows,
-                                        .q = q_.data(),
-                                        .out_dtype = layer.output.dtype,
-                                        .out = x_now_,
-                                        .partials = reinterpret_cast<float*>(partials_.data()),
-                                        .arrivals = reinterpret_cast<int32_t*>(arrivals_.data())};
+  const kernel::AttentionArgs attention{
+      .desc = layer.attention,
+      .kv = kv.pages,
+      .step = step,
+      .rows = shape.rows,
+      .q = q_.data(),
+      .out_dtype = layer.output.is_e4m3() ? DType::kF16 : layer.output.dtype,
+      .out = x_now_,
+      .partials = reinterpret_cast<float*>(partials_.data())};
   if (!kernel::attention_is_fast(layer.attention, kv.pages)) {
     kernel::plain_attention(attention, backend_.stream());
     return {};
@@ -244,7 +282,7 @@ Result<void> StepProgram::head(const StepShape& shape, const Pending& pending) {
   const bool few = shape.logit_rows <= kernel::kSkinnyRows;
   const int32_t splits = few ? kernel::skinny_splits(head.k) : 1;
   if (splits > 1) {
-    O3_TRY(product(head, x_now_, shape.logit_rows, false));
+    O3_TRY(product(head, {x_now_, nullptr}, shape.logit_rows, false));
   } else if (few) {
     kernel::skinny({.dtype = head.dtype,
                     .w = head.data.data(),
@@ -287,17 +325,19 @@ Result<void> StepProgram::layers(const StepShape& shape) {
   Pending pending;
   for (size_t index = 0; index < weights_.layers.size(); ++index) {
     const DeviceLayer& layer = weights_.layers[index];
-    norm(layer.attention_norm, layer.qkv.dtype, pending, rows);
+    norm(layer.attention_norm, input_type(layer.qkv, rows), pending, rows);
     O3_TRY(attend(index, shape));
     if (index + 1 == weights_.layers.size() && !shape.all_rows) {
       if (shape.logit_rows == 0) return {};
       keep_logit_rows(shape);
       rows = shape.logit_rows;
     }
-    O3_ASSIGN(pending, add_product(layer.output, x_now_, rows, layer.post_attention_norm));
-    norm(layer.ffn_norm, layer.gate_up.dtype, pending, rows);
+    O3_ASSIGN(pending, add_product(layer.output, attention_input(layer.output, rows), rows,
+                                   layer.post_attention_norm));
+    norm(layer.ffn_norm, input_type(layer.gate_up, rows), pending, rows);
     O3_TRY(gated(layer, rows));
-    O3_ASSIGN(pending, add_product(layer.down, gated_.data(), rows, layer.post_ffn_norm));
+    O3_ASSIGN(pending, add_product(layer.down, {gated_.data(), floats(gated_scales_)}, rows,
+                                   layer.post_ffn_norm));
   }
   return head(shape, pending);
 }

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "device/cuda/cuda_backend.h"
 #include "kernels/cuda/gemm.h"
+#include "kernels/cuda/sum_scales.h"
 #include "model/batch.h"
 #include "model/cuda/device_weights.h"
 #include "model/cuda/step_staging.h"
@@ -37,9 +38,19 @@ class StepProgram {
   const int32_t* best() const noexcept { return reinterpret_cast<const int32_t*>(best_.data()); }
 
  private:
+  // Rows that a product reads; scales of E4M3.
+  struct Input {
+    const void* data = nullptr;
+    const float* scales = nullptr;
+  };
+  // What a product left in sums_; no splits: nothing, it went into the residual.
+  struct Sums {
+    int32_t splits = 0;
+    kernels::cuda::SumScales scales;
+  };
   // Of the residual stream: what add_norm() is to add first.
   struct Pending {
-    int32_t splits = 0;
+    Sums sums;
     const float* post_norm = nullptr;
   };
 
@@ -47,10 +58,11 @@ class StepProgram {
   int64_t sums_bytes(int32_t rows) const;
 
   void norm(const DeviceVector& weight, device::DType dtype, const Pending& pending, int32_t rows);
-  Result<int32_t> product(const DeviceMatrix& w, const void* x, int32_t rows, bool into_residual);
+  Result<Sums> product(const DeviceMatrix& w, const Input& x, int32_t rows, bool into_residual);
   Result<void> gated(const DeviceLayer& layer, int32_t rows);
-  Result<Pending> add_product(const DeviceMatrix& w, const void* x, int32_t rows,
+  Result<Pending> add_product(const DeviceMatrix& w, const Input& x, int32_t rows,
                               const DeviceVector& post_norm);
+  Input attention_input(const DeviceMatrix& w, int32_t rows);
   Result<void> attend(size_t index, const StepShape& shape);
   Result<void> head(const StepShape& shape, const Pending& pending);
   Result<void> layers(const StepShape& shape);
@@ -69,13 +81,14 @@ class StepProgram {
 
   device::Buffer residual_;       // F32 [rows, hidden]
   device::Buffer x_;              // 16-bit, what products read
-  device::Buffer gated_;          // 16-bit [rows, ffn]
+  device::Buffer gated_;          // 16-bit [rows, ffn]; what attention gave, as E4M3
+  device::Buffer x_scales_;       // [rows], when x_ is E4M3
+  device::Buffer gated_scales_;   // [rows], when gated_ is
   device::Buffer q_;              // in the cache's type
   device::Buffer sums_;           // what products write
   device::Buffer kept_residual_;  // the same two, of the rows with logits only
   device::Buffer kept_x_;
   device::Buffer partials_;
-  device::Buffer arrivals_;
   device::Buffer logits_;
   device::Buffer best_;
   // Where the pass stands: all rows, or those with logits.

@@ -114,6 +114,44 @@ inline ref::Matrix matrix_of(const std::vector<float>& values, int64_t rows, int
   return made;
 }
 
+// The value of an E4M3: 4 bits of exponent (bias 7), 3 of fraction; 0x7f and 0xff are NaN.
+inline float from_e4m3(uint8_t bits) {
+  const int exponent = bits >> 3U & 15U;
+  const auto fraction = static_cast<float>(bits & 7U);
+  if ((bits & 0x7fU) == 0x7fU) return std::nanf("");
+  const float value =
+      exponent == 0 ? std::ldexp(fraction, -9) : std::ldexp(8.0F + fraction, exponent - 10);
+  return (bits & 0x80U) != 0 ? -value : value;
+}
+// Random E4M3 of usual sizes, and their values.
+struct SmallNumbers {
+  ref::Matrix values;
+  std::vector<uint8_t> bits;
+};
+inline SmallNumbers random_e4m3(testing::Rng& rng, int64_t rows, int64_t cols) {
+  SmallNumbers made{ref::Matrix(rows, cols), {}};
+  std::uniform_int_distribution<unsigned> bits(0, 255);
+  for (double& value : made.values.data) {
+    const unsigned drawn = bits(rng);
+    const auto own = static_cast<uint8_t>((drawn & 0x78U) == 0x78U ? drawn & 0x87U : drawn);
+    made.bits.push_back(own);
+    value = double{from_e4m3(own)};
+  }
+  return made;
+}
+// E4M3 with a scale per row.
+inline ref::Matrix matrix_of(const std::vector<uint8_t>& bits, const std::vector<float>& scales,
+                             int64_t rows, int64_t cols) {
+  ref::Matrix made(rows, cols);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < cols; ++c) {
+      made.at(r, c) = double{from_e4m3(bits[static_cast<size_t>(r * cols + c)])} *
+                      double{scales[static_cast<size_t>(r)]};
+    }
+  }
+  return made;
+}
+
 // |a - b| / |b|; NaN when anything is.
 inline double distance(const ref::Matrix& a, const ref::Matrix& b) {
   double error = 0;
