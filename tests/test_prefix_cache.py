@@ -51,8 +51,10 @@ def test_a_known_beginning_is_told_and_changes_nothing(tmp_path):
         assert server.stop() == 0
 
 
-@pytest.mark.parametrize("value", ["on", "TENANT", ""])
-def test_what_the_option_takes(tmp_path, value):
-    server = Server(tmp_path / "data", "--prefix-cache", value).launch()
+@pytest.mark.parametrize(("option", "value"), [
+    ("prefix-cache", "on"), ("prefix-cache", "TENANT"), ("prefix-cache", ""), ("kv", "int3"),
+    ("compute", "f16"), ("weights", "int8")])
+def test_options_take_their_words_only(tmp_path, option, value):
+    server = Server(tmp_path / "data", f"--{option}", value).launch()
     assert server.wait() == 2
-    assert "prefix_cache" in server.output
+    assert option.replace("-", "_") in server.output

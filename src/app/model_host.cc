@@ -105,6 +105,7 @@ Result<void> ModelHost::load_now(Hosted& hosted) {
             loader::load_model_file(entry.path, parts_.backend, options_.load));
   loaded.trust_assistant = options_.trust_assistant;
   engine::InstanceOptions instance = options_.instance;
+  instance.compute = options_.load.compute;
   instance.kv_bytes = kv_share(*loaded.model);
   auto made = parts_.engine.load(instance, parts_.backend, loaded.model);
   if (!made.ok()) {

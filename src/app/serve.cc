@@ -57,10 +57,34 @@ Result<govern::KeyStore::Opened> open_keys(const config::Snapshot& settings, con
   return govern::KeyStore::open(directory, clock);
 }
 
-Result<void> check_prefix_cache(std::string_view who) {
-  if (who == "tenant" || who == "all" || who == "off") return {};
-  return invalid("prefix_cache is tenant, all or off, not '" + std::string(who) + "'",
-                 "prefix_cache");
+// A setting whose text is one of a few words.
+Result<void> check_choice(const config::Snapshot& settings, const config::Setting& row,
+                          std::initializer_list<std::string_view> words) {
+  const std::string& given = settings.text(row);
+  std::string all;
+  for (const std::string_view word : words) {
+    if (word == given) return {};
+    all.append(all.empty() ? "" : ", ").append(word);
+  }
+  return invalid(std::string(row.name) + " is one of " + all + "; not '" + given + "'",
+                 std::string(row.name));
+}
+
+Result<void> check_choices(const config::Snapshot& settings) {
+  O3_TRY(check_choice(settings, rows::kPrefixCache, {"tenant", "all", "off"}));
+  O3_TRY(check_choice(settings, rows::kCompute, {"fast", "f32"}));
+  O3_TRY(check_choice(settings, rows::kKv, {"auto", "f16", "f32", "bf16", "fp8"}));
+  return check_choice(settings, rows::kWeights, {"file", "fp8"});
+}
+
+RuntimeOptions runtime_options(const config::Snapshot& settings) {
+  RuntimeOptions runtime;
+  runtime.device = settings.text(rows::kDevice);
+  runtime.threads = static_cast<int>(settings.integer(rows::kThreads));
+  runtime.compute = settings.text(rows::kCompute);
+  if (settings.text(rows::kKv) != "auto") runtime.kv = settings.text(rows::kKv);
+  runtime.weights = settings.text(rows::kWeights);
+  return runtime;
 }
 
 bool listens_everywhere(const std::string& host) {
@@ -98,13 +122,11 @@ Result<void> serve(const config::Snapshot& settings, const ServeOutput& output) 
         "log_level is debug, info, warn or error, not '" + settings.text(rows::kLogLevel) + "'",
         "log_level");
   }
-  O3_TRY(check_prefix_cache(settings.text(rows::kPrefixCache)));
+  O3_TRY(check_choices(settings));
   const SystemClock clock;
   O3_ASSIGN(std::vector<ModelEntry> entries, model_entries(settings));
 
-  RuntimeOptions runtime;
-  runtime.device = settings.text(rows::kDevice);
-  runtime.threads = static_cast<int>(settings.integer(rows::kThreads));
+  const RuntimeOptions runtime = runtime_options(settings);
   O3_ASSIGN(const auto backend, make_backend(runtime));
   prometheus::Registry registry;
   engine::EngineMetrics metrics(registry);

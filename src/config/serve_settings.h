@@ -52,6 +52,20 @@ inline constexpr Setting kAvailable{
 inline constexpr Setting kAliases{
     "aliases", Kind::kList, "", {0, 64}, "ALIAS[=NAME]: a further name of a served model"};
 inline constexpr Setting kDevice{"device", Kind::kText, "cpu", {1, 64}, "device that runs models"};
+inline constexpr Setting kCompute{
+    "compute",
+    Kind::kText,
+    "fast",
+    {1, 16},
+    "fast: 8-bit activations in matrix products; f32: FP32 throughout"};
+inline constexpr Setting kKv{
+    "kv", Kind::kText, "auto", {1, 16}, "type of the KV cache: auto, f16, f32, bf16 or fp8"};
+inline constexpr Setting kWeights{
+    "weights",
+    Kind::kText,
+    "file",
+    {1, 16},
+    "layers' matrices in memory: file (as the file has them), fp8 (made at load; CUDA)"};
 inline constexpr Setting kMemory{
     "memory",
     Kind::kBytes,
@@ -166,6 +180,9 @@ inline constexpr Setting kRows[] = {
     kAvailable,
     kAliases,
     kDevice,
+    kCompute,
+    kKv,
+    kWeights,
     kMemory,
     kThreads,
     kDeterministic,
