@@ -59,8 +59,9 @@ std::shared_ptr<api::ServedModel> served_model(const ModelEntry& entry,
 
 }  // namespace
 
-ModelHost::ModelHost(const Parts& parts, HostOptions options, std::vector<ModelEntry> entries)
-    : parts_(parts), options_(std::move(options)) {
+ModelHost::ModelHost(const Parts& parts, const HostOptions& options,
+                     std::vector<ModelEntry> entries)
+    : parts_(parts), options_(options) {
   models_.reserve(entries.size());
   for (ModelEntry& entry : entries) models_.push_back({.entry = std::move(entry)});
   thread_ = std::thread([this] { work(); });
@@ -158,6 +159,7 @@ Result<void> ModelHost::load_at_start() {
 std::vector<api::ManagedModel> ModelHost::list() const {
   const std::lock_guard lock(mutex_);
   std::vector<api::ManagedModel> all;
+  all.reserve(models_.size());
   for (const Hosted& hosted : models_) {
     all.push_back({.id = hosted.entry.name, .status = hosted.status, .error = hosted.error});
   }

@@ -39,7 +39,7 @@ class ModelHost final : public api::ModelManager {
     engine::Engine& engine;
     api::ModelTable& table;
   };
-  ModelHost(const Parts& parts, HostOptions options, std::vector<ModelEntry> entries);
+  ModelHost(const Parts& parts, const HostOptions& options, std::vector<ModelEntry> entries);
   ~ModelHost() override;  // after the work at hand
 
   // Models of `at_start`, on the calling thread; the first error ends it.
