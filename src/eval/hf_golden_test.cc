@@ -288,6 +288,7 @@ const Refused kRefused[] = {
      Code::kUnsupported, "gptq"},
     {"attention_bias", "tiny_qwen3", set("attention_bias", true), Code::kUnsupported,
      "attention_bias is true"},
+    {"is_causal", "tiny_qwen2", set("is_causal", false), Code::kUnsupported, "is_causal is false"},
     {"mlp_bias", "tiny_yarn", set("mlp_bias", true), Code::kUnsupported, "mlp_bias"},
     {"activation", "tiny_yarn", set("hidden_act", "relu"), Code::kUnsupported, "hidden_act"},
     {"bidirectional", "tiny_gemma3", set("use_bidirectional_attention", true), Code::kUnsupported,

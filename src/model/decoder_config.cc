@@ -23,6 +23,12 @@ constexpr double kMaxEps = 1.0;
 
 Result<void> refuse_variants(const ConfigReader& reader) {
   O3_TRY(reader.require_number("expert_count", 0));
+  O3_ASSIGN(const bool causal, reader.flag_or("attention.causal", true));
+  if (!causal) {
+    return unsupported(reader.key("attention.causal") +
+                           " is false: a model whose tokens see those behind them writes no text",
+                       reader.key("attention.causal"));
+  }
   for (const char* scale : {"logit_scale", "residual_scale", "embedding_scale"}) {
     O3_TRY(reader.require_number(scale, 1));
   }

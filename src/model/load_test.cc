@@ -239,6 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Variants, BadConfig,
     testing::Values(BadValue{"llama.expert_count", 8U, Code::kUnsupported},
+                    BadValue{"llama.attention.causal", false, Code::kUnsupported},
                     BadValue{"llama.rope.scaling.type", std::string("longrope"),
                              Code::kUnsupported},
                     BadValue{"llama.rope.scaling.factor", 1e6F, Code::kInvalid},

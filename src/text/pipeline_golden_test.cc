@@ -152,6 +152,12 @@ std::string refusal(std::string_view json) {
   return loaded.ok() ? "accepted" : loaded.error().message;
 }
 
+std::string repeated(std::string_view text, int times) {
+  std::string out;
+  for (int i = 0; i < times; ++i) out += text;
+  return out;
+}
+
 TEST(TokenizerJson, RefusesByName) {
   EXPECT_EQ(refusal(R"({"model":{"type":"BPE","vocab":{"a":0},"merges":[]}})"), "accepted");
   EXPECT_NE(refusal("{").find("not valid JSON"), std::string::npos);
@@ -189,6 +195,10 @@ TEST(TokenizerJson, RefusesByName) {
           {R"("decoder":{"type":"BPEDecoder","suffix":""})", "suffix"},
           {R"("decoder":{"type":"CTC","pad_token":"a","word_delimiter_token":""})", "delimiter"},
           {R"("pre_tokenizer":{"type":"FixedLength","length":0})", "at least 1"},
+          {R"("pre_tokenizer":{"type":"Metaspace","replacement":"ab"})", "one character"},
+          {R"("pre_tokenizer":{"type":"Sequence","pretokenizers":[{"type":"WhitespaceSplit"})" +
+               repeated(R"(,{"type":"WhitespaceSplit"})", 64) + "]}",
+           "more than 64"},
           {R"("pre_tokenizer":{"type":"CharDelimiterSplit","delimiter":"ab"})", "one character"},
           {R"("normalizer":{"type":"Precompiled","precompiled_charsmap":"!"})", "base64"},
           {R"("normalizer":{"type":"Precompiled","precompiled_charsmap":"AAA="})", "cut short"},

@@ -96,6 +96,8 @@ class Translator {
 
  private:
   Result<void> refuse_variants() const {
+    O3_ASSIGN(const auto causal, config_.flag("is_causal"));
+    if (!causal.value_or(true)) return not_here(config_, "is_causal", "true");
     for (const char* name : {"attention_bias", "mlp_bias", "use_bidirectional_attention"}) {
       // Qwen 2 has biases of Q, K and V whatever it says.
       if (family_.model_type == "qwen2") break;

@@ -30,7 +30,7 @@ struct TestTensor {
 // Scalars and strings only, which is what the tiny checkpoints hold.
 class TestGguf {
  public:
-  using Value = std::variant<uint32_t, float, std::string>;
+  using Value = std::variant<uint32_t, float, std::string, bool>;
 
   static TestGguf open(const std::filesystem::path& path) {
     auto file = artifact::GgufFile::open(path);
@@ -54,6 +54,8 @@ class TestGguf {
         writer.add(key, *text);
       } else if (const auto* real = std::get_if<float>(&value)) {
         writer.add_scalar(key, *real);
+      } else if (const auto* flag = std::get_if<bool>(&value)) {
+        writer.add_scalar(key, *flag);
       } else {
         writer.add_scalar(key, std::get<uint32_t>(value));
       }

@@ -14,6 +14,7 @@ namespace o3::text {
 namespace {
 
 constexpr int kMaxDepth = 8;
+constexpr size_t kMaxSteps = 64;  // of a whole sequence; published ones have 6 at most
 constexpr std::string_view kGpt2 =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
@@ -63,7 +64,14 @@ class Builder {
       return invalid(
           "tokenizer.json: Sequence needs a list of pretokenizers, nested at most 8 deep");
     }
-    for (const JsonValue step : *list) O3_TRY(add(step, depth + 1));
+    for (const JsonValue step : *list) {
+      // Compiling an expression takes time that grows faster than its text.
+      if (steps_.size() >= kMaxSteps) {
+        return invalid("tokenizer.json: more than " + std::to_string(kMaxSteps) +
+                       " pre-tokenizers in a row");
+      }
+      O3_TRY(add(step, depth + 1));
+    }
     return {};
   }
 
@@ -109,7 +117,9 @@ class Builder {
                 : *scheme->string() == "never" ? Prepend::kNever
                                                : Prepend::kAlways;
     }
-    if (replacement.empty()) return invalid("tokenizer.json: Metaspace without a replacement");
+    if (replacement.empty() || next_utf8_unit(replacement).bytes != replacement.size()) {
+      return invalid("tokenizer.json: Metaspace needs a replacement of one character");
+    }
     steps_.push_back(metaspace(std::move(replacement), prepend, cut));
     return {};
   }
