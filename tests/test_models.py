@@ -139,6 +139,17 @@ def test_a_configuration_that_cannot_be_meant(tmp_path, options, told):
     assert told in server.output
 
 
+def test_a_server_without_a_model_is_not_ready(tmp_path):
+    with Server(tmp_path / "data") as server:
+        assert manage(server, "unload", FIRST)[0] == 200
+        await_state(server, FIRST, "unloaded")
+        assert server.ready_status() == 503
+        assert manage(server, "load", FIRST)[0] == 200
+        await_state(server, FIRST, "loaded")
+        assert server.ready_status() == 200
+        assert server.stop() == 0
+
+
 def test_stopping_while_a_model_loads(tmp_path):
     with Server(tmp_path / "data", "--available", second("spare")) as server:
         manage(server, "load", "spare")

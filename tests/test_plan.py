@@ -49,6 +49,12 @@ def test_what_does_not_fit_is_told_with_what_would():
     assert code == 1 and none["most_sequences"] is None and none["longest_context"] is None
 
 
+def test_what_the_device_cannot_do_is_refused():
+    done = subprocess.run([locate.program(), "plan", "--model", locate.model(), "--kv", "bf16"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 3 and "BF16" in done.stderr
+
+
 def test_a_server_refuses_a_cache_that_cannot_fit(tmp_path):
     server = Server(tmp_path / "data", "--memory", "900GiB").launch()
     assert server.wait() == 4

@@ -17,6 +17,7 @@ http::Response plain(int status, std::string text) {
 std::string_view not_ready(const Services& services) {
   if (services.draining.load()) return "shutting down";
   if (!services.ready.load()) return "loading";
+  if (services.models.all()->empty()) return "no model is loaded";
   if (!services.engine.ready()) return "the engine takes no work";
   return {};
 }

@@ -199,6 +199,9 @@ TEST(HfDefaults, AreThoseOfTheClass) {
   const auto mistral = config_of(R"({"model_type":"mistral"})");
   EXPECT_EQ(integer(mistral, "attention.sliding_window"), 4096);
   EXPECT_EQ(integer(mistral, "attention.head_count_kv"), 8);
+  // With layer types it is Ministral.
+  const auto full = config_of(R"({"model_type":"mistral","layer_types":["full_attention"]})");
+  EXPECT_EQ(integer(full, "attention.sliding_window"), 0);
   EXPECT_EQ(integer(config_of(R"({"model_type":"mistral","sliding_window":null})"),
                     "attention.sliding_window"),
             0);
@@ -289,6 +292,9 @@ const Refused kRefused[] = {
     {"attention_bias", "tiny_qwen3", set("attention_bias", true), Code::kUnsupported,
      "attention_bias is true"},
     {"is_causal", "tiny_qwen2", set("is_causal", false), Code::kUnsupported, "is_causal is false"},
+    {"mistral_full_layers", "tiny_mistral",
+     set("layer_types", {"full_attention", "sliding_attention"}), Code::kUnsupported,
+     "layer_types"},
     {"mlp_bias", "tiny_yarn", set("mlp_bias", true), Code::kUnsupported, "mlp_bias"},
     {"activation", "tiny_yarn", set("hidden_act", "relu"), Code::kUnsupported, "hidden_act"},
     {"bidirectional", "tiny_gemma3", set("use_bidirectional_attention", true), Code::kUnsupported,

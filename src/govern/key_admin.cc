@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <ctime>
+#include <system_error>
 #include <utility>
 
 #include "govern/durable_file.h"
@@ -26,6 +27,10 @@ std::string iso_time(Nanoseconds wall) {
 
 // What is written can be read again: the file's own rules decide about every row.
 Result<void> replace_rows(const std::filesystem::path& file, const std::vector<KeyRow>& rows) {
+  std::error_code error;
+  if (std::filesystem::is_symlink(file, error)) {
+    return invalid(file.string() + " is a link; change the file that it leads to");
+  }
   const std::string text = render_keys(rows);
   O3_TRY(parse_keys(text));
   return write_private_file(file, text, IfExists::kReplace);

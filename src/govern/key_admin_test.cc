@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "govern/durable_file.h"
 #include "govern/live_keys.h"
 
 namespace o3::govern {
@@ -88,6 +89,21 @@ TEST_F(KeyAdminTest, WhatTheFileCouldNotHoldIsRefusedAndNothingChanges) {
   EXPECT_FALSE(fs::exists(folder_ / "none"));
 }
 
+// Another program's file would stay as it is, with the revoked key in it.
+TEST_F(KeyAdminTest, ALinkIsNotReplaced) {
+  add({.id = "a"});
+  const fs::path real = folder_ / "real.json";
+  fs::rename(file(), real);
+  fs::create_symlink(real, file());
+  const auto revoked = revoke_key(folder_, "a");
+  ASSERT_FALSE(revoked.ok());
+  EXPECT_NE(revoked.error().message.find("link"), std::string::npos);
+  EXPECT_FALSE(add_key(folder_, {.id = "b"}, clock_).ok());
+  fs::remove(real);
+  EXPECT_FALSE(add_key(folder_, {.id = "b"}, clock_).ok()) << "it leads nowhere";
+  EXPECT_TRUE(fs::is_symlink(file()));
+}
+
 TEST_F(KeyAdminTest, NoneIsLostWhenManyAddAtOnce) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -123,13 +139,23 @@ TEST_F(KeyAdminTest, AFileThatCannotBeReadChangesNothing) {
   EXPECT_FALSE(keys.refresh().ok());
   EXPECT_TRUE(keys.refresh().ok()) << "told once";
   EXPECT_TRUE(keys.find(one.text.reveal()));
+  // What repairs it is noticed, also where it leaves the bytes as they are.
+  ASSERT_TRUE(write_private_file(file(), render_keys({}), IfExists::kReplace).ok());
+  fs::permissions(file(), fs::perms(0644));
+  EXPECT_FALSE(keys.refresh().ok());
+  EXPECT_TRUE(keys.find(one.text.reveal()));
+  fs::permissions(file(), fs::perms(0600));
+  EXPECT_TRUE(*keys.refresh());
+  EXPECT_FALSE(keys.find(one.text.reveal()));
+  const AddedKey again = add({.id = "b"});
+  EXPECT_TRUE(*keys.refresh());
   fs::remove(file());
   EXPECT_FALSE(keys.refresh().ok());
   EXPECT_TRUE(keys.refresh().ok());
-  EXPECT_TRUE(keys.find(one.text.reveal()));
+  EXPECT_TRUE(keys.find(again.text.reveal()));
   const AddedKey two = add({.id = "c"});
   EXPECT_TRUE(*keys.refresh());
-  EXPECT_FALSE(keys.find(one.text.reveal()));
+  EXPECT_FALSE(keys.find(again.text.reveal()));
   EXPECT_TRUE(keys.find(two.text.reveal()));
 }
 

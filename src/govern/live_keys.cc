@@ -6,6 +6,13 @@
 #include "govern/key_admin.h"
 
 namespace o3::govern {
+namespace {
+
+int64_t nanoseconds(const timespec& time) {
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+}  // namespace
 
 // The stamp is that of an earlier moment than any change to come, at worst of before `keys` were
 // read: then the first refresh reads once too often.
@@ -17,7 +24,8 @@ LiveKeys::Stamp LiveKeys::stamp() const {
   if (::stat(file_.c_str(), &status) != 0) return {};
   return {.inode = status.st_ino,
           .size = status.st_size,
-          .modified_ns = status.st_mtim.tv_sec * 1'000'000'000L + status.st_mtim.tv_nsec};
+          .modified_ns = nanoseconds(status.st_mtim),
+          .changed_ns = nanoseconds(status.st_ctim)};
 }
 
 std::optional<Principal> LiveKeys::find(std::string_view presented) const {
@@ -31,10 +39,16 @@ std::optional<Principal> LiveKeys::find(std::string_view presented) const {
 
 Result<bool> LiveKeys::refresh() {
   const Stamp now = stamp();
-  if (now == seen_) return false;
+  if (now == seen_ && told_.empty()) return false;
+  auto rows = read_keys(file_);
+  if (!rows.ok()) {
+    if (rows.error().message == told_) return false;
+    told_ = rows.error().message;
+    return std::move(rows).error();
+  }
+  told_.clear();
   seen_ = now;
-  O3_ASSIGN(std::vector<KeyRow> rows, read_keys(file_));
-  auto keys = std::make_shared<const KeyStore>(std::move(rows));
+  auto keys = std::make_shared<const KeyStore>(*std::move(rows));
   const std::lock_guard lock(mutex_);
   keys_.swap(keys);
   return true;

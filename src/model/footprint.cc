@@ -119,6 +119,7 @@ int64_t Footprint::workspace_bytes(int64_t rows, int64_t logit_rows) const {
 
 Result<Footprint> measure_model(const ModelSource& source, device::Backend& backend,
                                 const LoadOptions& options) {
+  O3_TRY(check_options(options, backend.kind()));
   Footprint footprint;
   O3_ASSIGN(footprint.config, read_config(source));
   const ModelConfig& config = footprint.config;

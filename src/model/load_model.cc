@@ -45,6 +45,11 @@ std::span<const Family> families() noexcept {
   return kFamilies;
 }
 
+Result<void> check_options(const LoadOptions& options, device::BackendKind kind) {
+  O3_TRY(check_kv(options.kv_dtype, kind));
+  return check_weights(options.weights, kind);
+}
+
 Result<ModelSource> open_source(std::shared_ptr<const artifact::GgufFile> file) {
   O3_ASSIGN(HyperParameters parameters, gguf_hyper_parameters(*file));
   return ModelSource{std::move(parameters), std::make_shared<const GgufCheckpoint>(std::move(file)),
@@ -75,8 +80,7 @@ Result<ModelConfig> read_config(const ModelSource& source) {
 
 Result<std::unique_ptr<Model>> load_model(const ModelSource& source, device::Backend& backend,
                                           const LoadOptions& options) {
-  O3_TRY(check_kv(options.kv_dtype, backend.kind()));
-  O3_TRY(check_weights(options.weights, backend.kind()));
+  O3_TRY(check_options(options, backend.kind()));
   O3_ASSIGN(ModelConfig config, read_config(source));
   if (backend.kind() == device::BackendKind::kCuda) {
     return cuda::load_decoder(source.checkpoint, config, backend, options);

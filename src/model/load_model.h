@@ -34,6 +34,9 @@ struct ModelSource {
 Result<ModelSource> open_source(std::shared_ptr<const artifact::GgufFile> file);
 Result<ModelSource> open_source(std::shared_ptr<const artifact::HfDirectory> directory);
 
+// kUnsupported: what no kernel of such a device serves.
+Result<void> check_options(const LoadOptions& options, device::BackendKind kind);
+
 // Settings by the model's architecture, bounded; see load_model() for errors.
 Result<ModelConfig> read_config(const ModelSource& source);
 

@@ -11,7 +11,7 @@ namespace {
 constexpr int kClientGone = 499;  // for the metric: it left before the engine had its request
 
 Error shutting_down() {
-  return unavailable("The server is shutting down.");
+  return unavailable("The server is shutting down, or the model is being unloaded.");
 }
 
 }  // namespace

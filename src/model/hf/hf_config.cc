@@ -157,8 +157,9 @@ class Translator {
   Result<void> read_window() {
     O3_ASSIGN(const int64_t width, window());
     parameters_.set("attention.sliding_window", width);
-    // transformers' Mistral has no layer types: all layers are alike.
-    if (width == 0 || family_.model_type == "mistral") return {};
+    if (width == 0) return {};
+    // All layers of Mistral are alike; with layer types transformers takes the file for Ministral.
+    if (family_.model_type == "mistral") return read_ministral();
     if (const json* types = config_.find("layer_types")) return read_layer_types(*types);
     if (family_.architecture == "gemma3") {
       O3_ASSIGN(const auto period, config_.integer("sliding_window_pattern"));
@@ -167,6 +168,18 @@ class Translator {
       return {};
     }
     return read_window_layers();
+  }
+
+  Result<void> read_ministral() {
+    const json* types = config_.find("layer_types");
+    if (types == nullptr || !types->is_array() || types->empty()) return {};
+    const auto all = [&](const char* name) {
+      return std::ranges::all_of(*types, [name](const json& type) { return type == name; });
+    };
+    if (all("sliding_attention")) return {};
+    if (!all("full_attention")) return not_here(config_, "layer_types", "the same for each layer");
+    parameters_.set("attention.sliding_window", int64_t{0});
+    return {};
   }
 
   Result<void> read_layer_types(const json& types) {
