@@ -26,8 +26,9 @@ def document(server, folder: pathlib.Path) -> str:
     assert status == 200
     api = json.loads(body)
     names = {"type": "string", "enum": [locate.MODEL_NAME]}
-    for schema in api["components"]["schemas"].values():
-        if "model" in schema.get("properties", {}):
+    for name, schema in api["components"]["schemas"].items():
+        # Unloading the one model would make the rest of the run answer 404 and 503.
+        if "model" in schema.get("properties", {}) and name != "ManageRequest":
             schema["properties"]["model"] = names
     api["paths"]["/v1/models/{id}"]["get"]["parameters"][0]["schema"] = names
     path = folder / "openapi.json"
