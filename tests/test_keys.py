@@ -63,6 +63,12 @@ def test_list_shows_everything_but_the_key(tmp_path):
     assert all(set(row) == {"id", "tenant", "class", "models", "created"} for row in rows)
 
 
+def test_help_is_that_of_the_command():
+    done = subprocess.run([locate.program(), "keys", "revoke"], capture_output=True, text=True,
+                          timeout=60, check=False)
+    assert done.returncode == 2 and "o3 keys revoke --help" in done.stderr
+
+
 def test_mistakes_are_told(tmp_path):
     folder = tmp_path / "data"
     assert keys(folder, "list").returncode != 0

@@ -67,6 +67,12 @@ const CLI::App& command_of(const CLI::App& app) {
   return *command;
 }
 
+// "o3 keys add".
+std::string full_name(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return parent == nullptr ? command.get_name() : full_name(*parent) + " " + command.get_name();
+}
+
 // CLI11 says only that a command is missing, also when there is a word that is none.
 std::string words_for(const CLI::App& command, const CLI::ParseError& problem) {
   if (dynamic_cast<const CLI::RequiredError*>(&problem) == nullptr) return problem.what();
@@ -80,9 +86,8 @@ std::string words_for(const CLI::App& command, const CLI::ParseError& problem) {
 
 ExitCode report_parse(const CLI::App& app, const CLI::ParseError& problem) {
   const CLI::App& command = command_of(app);
-  const std::string name =
-      command.get_parent() == nullptr ? command.get_name() : "o3 " + command.get_name();
-  return report_usage(words_for(command, problem) + "; " + name + " --help shows what there is");
+  return report_usage(words_for(command, problem) + "; " + full_name(command) +
+                      " --help shows what there is");
 }
 
 int run(int argc, char** argv) {
